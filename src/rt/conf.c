@@ -39,7 +39,7 @@ void tr_conf_key(const char *name, char out[static TR_CONF_KEY_MAX])
 {
     size_t i = 0;
 
-    for (; name[i] && i < TR_CONF_KEY_MAX - 1; i++)
+    for (; i < TR_CONF_KEY_MAX - 1 && name[i]; i++)
         out[i] = name[i] == '-' ? '_' : name[i];
     out[i] = '\0';
 }
@@ -233,7 +233,7 @@ static int unknown_key(struct load *l, const char *file, const struct tr_yaml *n
     char key[TR_CONF_KEY_MAX];
     size_t i = 0;
 
-    for (; n->key[i] && i < sizeof(dashed) - 1; i++)
+    for (; i < sizeof(dashed) - 1 && n->key[i]; i++)
         dashed[i] = n->key[i] == '_' ? '-' : n->key[i];
     dashed[i] = '\0';
     const char *near = closest_name(l, dashed);
@@ -423,42 +423,53 @@ static bool is_help(struct load *l, const char *word)
     return true;
 }
 
-/* Walk the words. With `only_config` nothing is set but l->config: the file has to be read before
- * the options that win over it. */
-static int walk_words(struct load *l, int argc, char **argv, bool only_config)
+/* The words are walked twice: first only for --config, because the file has to be read before the
+ * options that win over it. */
+enum pass {
+    FIND_CONFIG,
+    SET_ALL
+};
+
+/* An option at argv[*at]; moves *at past its value. */
+static int read_option(struct load *l, int argc, char **argv, int *at, enum pass pass)
+{
+    const char *word = argv[*at];
+    struct option o = {0};
+    int r = word[1] == '-' ? split_long(l, word, &o) : split_short(l, word, &o);
+
+    if (r < 0)
+        return r;
+    assert(o.item); /* or splitting would have failed */
+    if (!o.value && (o.item->type != TR_CONF_BOOL || o.secret_file)) {
+        if (*at + 1 == argc)
+            return tr_fail(l->err, TR_E_USAGE, 0, "%s needs a value", o.shown);
+        o.value = argv[++*at];
+    }
+    if (pass == SET_ALL)
+        return take_option(l, &o);
+    if (strcmp(o.item->name, "config") == 0)
+        l->config = o.value;
+    return 0;
+}
+
+static int walk_words(struct load *l, int argc, char **argv, enum pass pass)
 {
     bool plain = false;
+    int r = 0;
 
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i];
-        struct option o = {0};
-
-        if (plain || word[0] != '-' || word[1] == '\0') {
-            if (!only_config)
+    for (int i = 1; i < argc && r == 0; i++) {
+        if (plain || argv[i][0] != '-' || argv[i][1] == '\0') {
+            if (pass == SET_ALL)
                 l->conf->args[l->conf->nargs++] = argv[i];
-            continue;
-        }
-        if (strcmp(word, "--") == 0) {
+        } else if (strcmp(argv[i], "--") == 0) {
             plain = true;
-            continue;
-        }
-        if (is_help(l, word))
+        } else if (is_help(l, argv[i])) {
             return 0;
-        int r = word[1] == '-' ? split_long(l, word, &o) : split_short(l, word, &o);
-        if (r < 0)
-            return r;
-        if (!o.value && (o.item->type != TR_CONF_BOOL || o.secret_file)) {
-            if (i + 1 == argc)
-                return tr_fail(l->err, TR_E_USAGE, 0, "%s needs a value", o.shown);
-            o.value = argv[++i];
+        } else {
+            r = read_option(l, argc, argv, &i, pass);
         }
-        if (only_config && strcmp(o.item->name, "config") == 0)
-            l->config = o.value;
-        r = only_config ? 0 : take_option(l, &o);
-        if (r < 0)
-            return r;
     }
-    return 0;
+    return r;
 }
 
 /* ---- afterwards ---- */
@@ -509,7 +520,7 @@ int tr_conf_load(const struct tr_conf_program *p, int argc, char **argv, struct 
         return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
     const char *env_config = secure_getenv("TRIBUNAL_CONFIG");
     l.config = env_config && *env_config ? env_config : NULL;
-    int r = walk_words(&l, argc, argv, true);
+    int r = walk_words(&l, argc, argv, FIND_CONFIG);
     if (r < 0 || conf->help)
         return r;
     r = load_defaults(&l);
@@ -519,7 +530,7 @@ int tr_conf_load(const struct tr_conf_program *p, int argc, char **argv, struct 
         r = load_env(&l);
     l.ngiven = 0;
     if (r == 0)
-        r = walk_words(&l, argc, argv, false);
+        r = walk_words(&l, argc, argv, SET_ALL);
     if (r == 0)
         r = check_required(&l);
     return r < 0 ? r : check_args(&l);
