@@ -205,8 +205,7 @@ static int parse_commands(const json_t *o, struct tr_arena *a, struct tr_task *t
     if (l->run.count == 0)
         return tr_fail(err, TR_E_PARSE, 0, "language.run_cmd is empty");
     t->has_lang = true;
-    TRY(got, parse_words(o, "compile_cmd", a, &l->compile[0], err));
-    l->ncompile = got && l->compile[0].count > 0 ? 1 : 0;
+    TRY(got, parse_words(o, "compile_cmd", a, &l->compile, err));
     TRY(got, tr_json_text(o, "language", "source_filename", a, &l->source, err));
     if (!got)
         return tr_fail(err, TR_E_PARSE, 0, "language.source_filename is missing");

@@ -51,32 +51,6 @@ static int read_words(struct reader *r, const struct tr_yaml *node, struct tr_ar
     return 0;
 }
 
-/* One command, or a list of commands that run one after the other. */
-static int read_compile(struct reader *r, const struct tr_yaml *node)
-{
-    struct tr_lang *l = r->lang;
-
-    if (node->kind != TR_YAML_LIST)
-        return bad(r, node, "a command as a list of words, or a list of those");
-    if (node->count == 0)
-        return 0;
-    if (node->first->kind == TR_YAML_SCALAR) {
-        l->ncompile = 1;
-        return read_words(r, node, &l->compile[0]);
-    }
-    if (node->count > TR_LANG_STEPS_MAX)
-        return bad(r, node, "at most 4 commands");
-    for (const struct tr_yaml *c = node->first; c; c = c->next) {
-        int rc = read_words(r, c, &l->compile[l->ncompile]);
-
-        if (rc < 0)
-            return rc;
-        if (l->compile[l->ncompile++].count == 0)
-            return bad(r, c, "a command");
-    }
-    return 0;
-}
-
 static int read_env(struct reader *r, const struct tr_yaml *node)
 {
     size_t i = 0;
@@ -167,7 +141,10 @@ static int read_key(struct reader *r, const struct tr_yaml *n)
     const struct {
         const char *key;
         struct tr_argv *to;
-    } lists[] = {{"extensions", &l->extensions}, {"run", &l->run}, {"version", &l->version}};
+    } lists[] = {{"extensions", &l->extensions},
+                 {"compile", &l->compile},
+                 {"run", &l->run},
+                 {"version", &l->version}};
 
     for (size_t i = 0; i < TR_ARRAY_LEN(texts); i++) {
         if (strcmp(n->key, texts[i].key) == 0)
@@ -181,8 +158,6 @@ static int read_key(struct reader *r, const struct tr_yaml *n)
         if (strcmp(n->key, lists[i].key) == 0)
             return read_words(r, n, lists[i].to);
     }
-    if (strcmp(n->key, "compile") == 0)
-        return read_compile(r, n);
     if (strcmp(n->key, "env") == 0)
         return read_env(r, n);
     return tr_fail(r->err, TR_E_PARSE, 0, "%s:%u: a language has no '%s'", r->file, n->line,
@@ -319,8 +294,7 @@ void tr_lang_merge(const struct tr_lang *known, const struct tr_lang *task, bool
         l.name = task->slug;
     if (has_commands) {
         l.source = task->source;
-        l.ncompile = task->ncompile;
-        memcpy(l.compile, task->compile, sizeof(l.compile));
+        l.compile = task->compile;
         l.run = task->run;
         /* The seed does not say what compiling leaves: the program that run_cmd names, if it is a
          * plain name in the work folder, else the source. */
@@ -328,7 +302,7 @@ void tr_lang_merge(const struct tr_lang *known, const struct tr_lang *task, bool
         bool local = strncmp(first, "./", 2) == 0 && !strchr(first + 2, '/');
 
         l.artifact = task->artifact                ? task->artifact
-                     : task->ncompile > 0 && local ? first + 2
+                     : task->compile.count > 0 && local ? first + 2
                                                    : task->source;
         l.pch = NULL;
         l.from_task = true;

@@ -12,7 +12,6 @@
 enum {
     TR_LANG_ARGS_MAX = 64,   /* words of one command */
     TR_LANG_ENV_MAX = 32,    /* variables */
-    TR_LANG_STEPS_MAX = 4,   /* commands of one compilation */
     TR_LANG_WORD_MAX = 1024, /* bytes of one word */
     TR_LANG_SLUG_MAX = 64,
     TR_LANG_NAME_MAX = 255 /* of the source file */
@@ -29,8 +28,7 @@ struct tr_lang {
     const char *name; /* "C++17 (g++)" */
     struct tr_argv extensions;
     const char *source;                        /* file name of the source in the box */
-    struct tr_argv compile[TR_LANG_STEPS_MAX]; /* none: nothing to compile */
-    size_t ncompile;
+    struct tr_argv compile; /* no words: nothing to compile */
     const char *artifact; /* the one file that compiling leaves; the source when nothing compiles */
     struct tr_argv run;
     struct tr_argv env;     /* "NAME=value", beside PATH, HOME and LANG, which are always there */

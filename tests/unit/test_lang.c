@@ -24,7 +24,7 @@ static void a_language_file_is_read_strictly(void **state)
     } rows[] = {
         {MIN, NULL},
         {MIN "compile: [x, -o, main]\nartifact: main\n", NULL},
-        {MIN "compile: [[x, a], [y, b]]\n", NULL},
+        {MIN "compile: [[x, a], [y, b]]\n", "compile"},
         {MIN "memory_extra: 192M\ntime_factor: 2.5\npids: 128\n", NULL},
         {MIN "colour: red\n", "has no 'colour'"},
         {MIN "time_factor: 0\n", "time_factor"},
@@ -103,8 +103,7 @@ static void a_tasks_commands_replace_ours(void **state)
     struct tr_lang task = {.slug = "c11",
                            .source = "x.c",
                            .run = {run, 1},
-                           .compile = {{compile, 2}},
-                           .ncompile = 1,
+                           .compile = {compile, 2},
                            .time_milli = 2000};
     struct tr_lang l;
 

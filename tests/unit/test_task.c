@@ -34,7 +34,7 @@ static void the_seeds_message_is_understood(void **state)
     assert_int_equal(t.problem.limits.memory_kib, 256 * 1024);
     assert_int_equal(t.problem.limits.stack_kib, 64 * 1024);
     assert_true(t.has_lang);
-    assert_int_equal(t.lang.compile[0].count, 4);
+    assert_int_equal(t.lang.compile.count, 4);
     assert_string_equal(t.lang.run.words[0], "./main");
     assert_int_equal(t.lang.time_milli, 1500);
     assert_int_equal(t.lang.output_bytes, 65536 * 1024);
