@@ -194,7 +194,7 @@ pid_t box_exec_start(struct box_exec *x)
     };
 
     if (x->cgroup >= 0) {
-        args.flags |= (uint64_t)CLONE_INTO_CGROUP;
+        args.flags = args.flags | (uint64_t)CLONE_INTO_CGROUP;
         args.cgroup = (uint64_t)x->cgroup;
     }
     x->error = 0;
