@@ -194,8 +194,8 @@ pid_t box_exec_start(struct box_exec *x)
     };
 
     if (x->cgroup >= 0) {
-        args.flags = args.flags | (uint64_t)CLONE_INTO_CGROUP;
-        args.cgroup = (uint64_t)x->cgroup;
+        args.flags |= CLONE_INTO_CGROUP;
+        args.cgroup = (unsigned)x->cgroup;
     }
     x->error = 0;
     x->step = NULL;

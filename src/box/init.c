@@ -57,7 +57,7 @@ static int make_signals(int *ret, struct tr_err *err)
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     for (int n = 1; n < NSIG; n++) /* what is ignored here would be ignored in the program */
-        (void)signal(n, SIG_DFL);
+        (void)sigaction(n, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);
     *ret = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -275,10 +275,12 @@ int box_keeper_main(int sock, const struct box_config *cfg)
                        .spare = {.pidfd = -1, .sock = -1}};
     struct tr_err err = TR_ERR_INIT;
 
-    (void)signal(SIGPIPE, SIG_IGN);
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
     /* Ends come over the socket; a Ctrl-C at a terminal must not leave groups behind. */
-    (void)signal(SIGINT, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN);
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    (void)sigaction(SIGINT, &ignore, NULL);
+    (void)sigaction(SIGHUP, &ignore, NULL);
     int r = prepare(&k, &err);
     if (r == 0)
         err = (struct tr_err)TR_ERR_INIT;
