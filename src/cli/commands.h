@@ -6,5 +6,6 @@
 #define CLI_COMMANDS_H
 
 int cmd_config(int argc, char **argv);
+int cmd_judge(int argc, char **argv);
 
 #endif

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 
 static const struct cli_command commands[] = {
+    {"judge", "judge a program here and now", cmd_judge},
     {"config", "check a configuration file or print a sample", cmd_config},
 };
 

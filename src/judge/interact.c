@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * interact.c - a program and an interactor that talk to each other.
+ *
+ * Direct pipes between two boxes, both on one core: a copying relay, or two cores, make each
+ * message several times slower. Who ended first decides where both have something to say:
+ *
+ *   the interactor failed                         JE
+ *   the interactor ended first and said wrong     WA, whatever became of the program afterwards
+ *   the program broke a limit or crashed          that
+ *   else                                          what the interactor says
+ *
+ * A program that waits while the interactor waits too is idle, which is said (ILE).
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "judge/judge_private.h"
+
+enum {
+    SIGPIPE_NUMBER = 13
+};
+
+static void interactor_spec(const struct check *c, const struct program *p, int cpu,
+                            struct tbox_spec *spec)
+{
+    *spec = (struct tbox_spec){
+        .size = sizeof(*spec),
+        .argv = c->argv,
+        .env = c->helper->lang.env.count ? c->helper->lang.env.words : NULL,
+        .fd = {-1, -1, c->err_fd},
+        .cpu = cpu,
+        .flags = TBOX_KEEP_FILES,
+    };
+    tbox_limits_default(TBOX_CHECKER, &spec->limits);
+    /* It must outlive the program's own limits, or its end would be taken for the program's fault.
+     */
+    spec->limits.cpu_us = p->limits.time_us + 10000000;
+    spec->limits.wall_us = p->limits.wall_us + 10000000;
+}
+
+/* It was stopped for the clock while it had used little CPU: it waited. */
+static bool waited(const struct tr_run_facts *f)
+{
+    return f->cause == TR_CAUSE_WALL && f->idle_us * 2 > f->wall_us;
+}
+
+static void decide(const struct tr_case *said, const struct tr_case *ran, bool interactor_first,
+                   struct tr_case *ret)
+{
+    bool broken_pipe = ran->facts.signal == SIGPIPE_NUMBER;
+    bool program_failed = ran->verdict != TR_V_AC;
+    bool limit = ran->verdict == TR_V_TLE || ran->verdict == TR_V_MLE || ran->verdict == TR_V_OLE;
+
+    *ret = *ran;
+    memcpy(ret->message, said->message, said->message_len);
+    ret->message_len = said->message_len;
+    if (said->verdict == TR_V_JE && !(program_failed && !interactor_first)) {
+        ret->verdict = TR_V_JE;
+        ret->sub = TR_SUB_NONE;
+        ret->share = 0;
+        memcpy(ret->note, said->note, sizeof(ret->note));
+        return;
+    }
+    if (said->verdict == TR_V_WA && (interactor_first || broken_pipe) &&
+        !(limit && !interactor_first)) {
+        ret->verdict = said->verdict;
+        ret->sub = said->sub;
+        ret->share = said->share;
+        ret->note[0] = 0;
+        return;
+    }
+    if (program_failed)
+        return;
+    ret->verdict = said->verdict;
+    ret->sub = said->sub;
+    ret->share = said->share;
+}
+
+int stage_interact(struct check *c, const struct program *p, tbox *program_box, int cpu,
+                   struct tr_case *ret, struct tr_err *err)
+{
+    struct tr_case ran = {.verdict = TR_V_NONE}, said = {.verdict = TR_V_NONE};
+    tbox *const boxes[2] = {program_box, c->box};
+    struct tbox_report reports[2];
+    struct tbox_spec specs[2];
+    int first = 0;
+    int r = tbox_put(c->box, c->input, "input", 0444, err);
+
+    if (r == 0 && c->answer >= 0)
+        r = tbox_put(c->box, c->answer, "answer", 0444, err);
+    if (r < 0)
+        return r;
+    program_spec(p, &specs[0]);
+    specs[0].cpu = cpu;
+    interactor_spec(c, p, cpu, &specs[1]);
+    r = tbox_run_pair(boxes, specs, reports, &first, err);
+    if (r < 0)
+        return r;
+    run_facts(&reports[0], &ran.facts);
+    if (waited(&ran.facts))
+        ran.facts.cause = TR_CAUSE_IDLE;
+    ran.verdict = tr_verdict_of_run(&ran.facts, &p->limits, &ran.sub);
+    ran.disturbed = run_disturbed(&reports[0]);
+    run_note(&ran.facts, &reports[0], ran.note, sizeof(ran.note));
+    r = checker_words(c, &reports[1], &said, err);
+    if (r < 0)
+        return r;
+    decide(&said, &ran, first == 1, ret);
+    return 0;
+}
