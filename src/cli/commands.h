@@ -7,5 +7,7 @@
 
 int cmd_config(int argc, char **argv);
 int cmd_judge(int argc, char **argv);
+int cmd_lang(int argc, char **argv);
+int cmd_problem(int argc, char **argv);
 
 #endif

@@ -11,6 +11,8 @@
 
 static const struct cli_command commands[] = {
     {"judge", "judge a program here and now", cmd_judge},
+    {"lang", "languages usable here; precompiled headers", cmd_lang},
+    {"problem", "check a problem package", cmd_problem},
     {"config", "check a configuration file or print a sample", cmd_config},
 };
 
