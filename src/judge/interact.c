@@ -12,10 +12,14 @@
  *
  * A program that waits while the interactor waits too is idle, which is said (ILE).
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "judge/judge_private.h"
 
 enum {
@@ -78,6 +82,69 @@ static void decide(const struct tr_case *said, const struct tr_case *ran, bool i
     ret->share = said->share;
 }
 
+/* Both ends of two pipes; what is left open closes with the struct. */
+struct pipes {
+    int to_program[2], to_interactor[2];
+};
+
+static void pipes_done(struct pipes *p)
+{
+    for (int i = 0; i < 2; i++) {
+        tr_close(&p->to_program[i]);
+        tr_close(&p->to_interactor[i]);
+    }
+}
+
+/* Our ends are closed when this returns, so that each side sees the other's end. */
+static int start_both(tbox *const boxes[2], struct tbox_spec specs[2], int64_t began[2],
+                      struct tr_err *err)
+{
+    TR_CLEANUP(pipes_done) struct pipes p = {{-1, -1}, {-1, -1}};
+    struct tbox_report dropped;
+
+    if (pipe2(p.to_program, O_CLOEXEC) < 0 || pipe2(p.to_interactor, O_CLOEXEC) < 0)
+        return tr_fail(err, TR_E_IO, errno, "make a pipe");
+    specs[0].fd[0] = p.to_program[0];
+    specs[0].fd[1] = p.to_interactor[1];
+    specs[1].fd[0] = p.to_interactor[0];
+    specs[1].fd[1] = p.to_program[1];
+    specs[0].flags |= TBOX_DIRECT_OUTPUT;
+    specs[1].flags |= TBOX_DIRECT_OUTPUT;
+    began[0] = tr_clock_mono_us();
+    int r = tbox_start(boxes[0], &specs[0], err);
+    if (r < 0)
+        return r;
+    began[1] = tr_clock_mono_us();
+    r = tbox_start(boxes[1], &specs[1], err);
+    if (r < 0) {
+        (void)tbox_kill(boxes[0], NULL);
+        (void)tbox_wait(boxes[0], &dropped, NULL);
+    }
+    return r;
+}
+
+static int wait_both(tbox *const boxes[2], struct tbox_report ret[2], struct tr_err *err)
+{
+    bool done[2] = {false, false};
+
+    while (!done[0] || !done[1]) {
+        struct pollfd fds[2];
+
+        for (int i = 0; i < 2; i++)
+            fds[i] = (struct pollfd){.fd = done[i] ? -1 : tbox_fd(boxes[i]), .events = POLLIN};
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return tr_fail(err, TR_E_IO, errno, "wait for the boxes");
+        for (int i = 0; i < 2; i++) {
+            int r = fds[i].revents ? tbox_step(boxes[i], &ret[i], err) : 0;
+
+            if (r < 0)
+                return r; /* the caller throws both boxes away */
+            done[i] = done[i] || r == 1;
+        }
+    }
+    return 0;
+}
+
 int stage_interact(struct check *c, const struct program *p, tbox *program_box, int cpu,
                    struct tr_case *ret, struct tr_err *err)
 {
@@ -85,7 +152,7 @@ int stage_interact(struct check *c, const struct program *p, tbox *program_box, 
     tbox *const boxes[2] = {program_box, c->box};
     struct tbox_report reports[2];
     struct tbox_spec specs[2];
-    int first = 0;
+    int64_t began[2] = {0, 0};
     int r = tbox_put(c->box, c->input, "input", 0444, err);
 
     if (r == 0 && c->answer >= 0)
@@ -95,9 +162,15 @@ int stage_interact(struct check *c, const struct program *p, tbox *program_box, 
     program_spec(p, &specs[0]);
     specs[0].cpu = cpu;
     interactor_spec(c, p, cpu, &specs[1]);
-    r = tbox_run_pair(boxes, specs, reports, &first, err);
+    r = start_both(boxes, specs, began, err);
+    if (r == 0)
+        r = wait_both(boxes, reports, err);
     if (r < 0)
         return r;
+    /* Reports may arrive in another order than the ends that they tell of: one dies of the other's
+     * end within microseconds. So the clock decides. */
+    bool interactor_first = began[1] + reports[1].wall_us < began[0] + reports[0].wall_us;
+
     run_facts(&reports[0], &ran.facts);
     if (waited(&ran.facts))
         ran.facts.cause = TR_CAUSE_IDLE;
@@ -107,6 +180,13 @@ int stage_interact(struct check *c, const struct program *p, tbox *program_box, 
     r = checker_words(c, &reports[1], &said, err);
     if (r < 0)
         return r;
-    decide(&said, &ran, first == 1, ret);
+    if (reports[1].cause == TBOX_SIGNAL && reports[1].signal == SIGPIPE_NUMBER) {
+        /* It wrote to somebody who had left: no fault of its own, and no answer either. */
+        said = (struct tr_case){.verdict = TR_V_WA};
+        (void)snprintf(ran.note + strlen(ran.note), sizeof(ran.note) - strlen(ran.note),
+                       "%sit left before the interactor was done", ran.note[0] ? "; " : "");
+        interactor_first = false;
+    }
+    decide(&said, &ran, interactor_first, ret);
     return 0;
 }

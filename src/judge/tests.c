@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,6 +107,8 @@ static int lane_open(struct tests *t, struct lane *l, unsigned i)
     *l = (struct lane){
         .input = -1, .answer = -1, .out = -1, .errfd = -1, .check_out = -1, .check_err = -1};
     l->cpu = t->j->o.cpus ? t->j->o.cpus[i] : -1;
+    if (l->cpu < 0 && t->job->interactor)
+        l->cpu = sched_getcpu(); /* any one will do, as long as both sides share it */
     int r = boxes_get(t->j->boxes, TBOX_RUN, p->root, i, &l->run_box, t->err);
     if (r == 0)
         r = tbox_put(l->run_box, p->artifact, p->lang->artifact, 0555, t->err);
