@@ -5,6 +5,9 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+int cmd_bench(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 
 #endif
