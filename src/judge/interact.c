@@ -3,12 +3,17 @@
  * interact.c - a program and an interactor that talk to each other.
  *
  * Direct pipes between two boxes, both on one core: a copying relay, or two cores, make each
- * message several times slower. Who ended first decides where both have something to say:
+ * message several times slower.
  *
- *   the interactor failed                         JE
- *   the interactor ended first and said wrong     WA, whatever became of the program afterwards
- *   the program broke a limit or crashed          that
- *   else                                          what the interactor says
+ * Who ended first decides where both have something to say, but microseconds cannot be trusted on a
+ * busy machine: one dies of the other's end. So causes come first, and the clock only where one was
+ * earlier by far:
+ *
+ *   the interactor failed            JE, unless the program broke a limit or crashed by a signal
+ *   the interactor says wrong        a limit or a crash of the program counts, unless it came long
+ *                                    after the interactor's end; a broken pipe or a bad exit code
+ * is what the end of the talk does to a program, and is WA the interactor says right        the
+ * program's own failure counts, if any
  *
  * A program that waits while the interactor waits too is idle, which is said (ILE).
  */
@@ -23,7 +28,8 @@
 #include "judge/judge_private.h"
 
 enum {
-    SIGPIPE_NUMBER = 13
+    SIGPIPE_NUMBER = 13,
+    LONG_US = 50000 /* more than a busy machine's scheduler delays a supervisor */
 };
 
 static void interactor_spec(const struct check *c, const struct program *p, int cpu,
@@ -50,36 +56,31 @@ static bool waited(const struct tr_run_facts *f)
     return f->cause == TR_CAUSE_WALL && f->idle_us * 2 > f->wall_us;
 }
 
-static void decide(const struct tr_case *said, const struct tr_case *ran, bool interactor_first,
+/* The program's failure is its own: nothing that the interactor did can have made it. */
+static bool own_failure(const struct tr_case *ran, bool long_after)
+{
+    bool limit = ran->verdict == TR_V_TLE || ran->verdict == TR_V_MLE || ran->verdict == TR_V_OLE;
+    bool crash = ran->verdict == TR_V_RTE && ran->facts.cause != TR_CAUSE_EXIT &&
+                 ran->facts.signal != SIGPIPE_NUMBER;
+
+    return (limit || crash) && !long_after;
+}
+
+static void decide(const struct tr_case *said, const struct tr_case *ran, bool long_after,
                    struct tr_case *ret)
 {
-    bool broken_pipe = ran->facts.signal == SIGPIPE_NUMBER;
-    bool program_failed = ran->verdict != TR_V_AC;
-    bool limit = ran->verdict == TR_V_TLE || ran->verdict == TR_V_MLE || ran->verdict == TR_V_OLE;
-
     *ret = *ran;
     memcpy(ret->message, said->message, said->message_len);
     ret->message_len = said->message_len;
-    if (said->verdict == TR_V_JE && !(program_failed && !interactor_first)) {
-        ret->verdict = TR_V_JE;
-        ret->sub = TR_SUB_NONE;
-        ret->share = 0;
-        memcpy(ret->note, said->note, sizeof(ret->note));
+    if (own_failure(ran, long_after))
         return;
-    }
-    if (said->verdict == TR_V_WA && (interactor_first || broken_pipe) &&
-        !(limit && !interactor_first)) {
-        ret->verdict = said->verdict;
-        ret->sub = said->sub;
-        ret->share = said->share;
-        ret->note[0] = 0;
-        return;
-    }
-    if (program_failed)
+    if (ran->verdict != TR_V_AC && said->verdict == TR_V_AC)
         return;
     ret->verdict = said->verdict;
     ret->sub = said->sub;
     ret->share = said->share;
+    if (said->verdict == TR_V_JE)
+        memcpy(ret->note, said->note, sizeof(ret->note));
 }
 
 /* Both ends of two pipes; what is left open closes with the struct. */
@@ -167,9 +168,7 @@ int stage_interact(struct check *c, const struct program *p, tbox *program_box, 
         r = wait_both(boxes, reports, err);
     if (r < 0)
         return r;
-    /* Reports may arrive in another order than the ends that they tell of: one dies of the other's
-     * end within microseconds. So the clock decides. */
-    bool interactor_first = began[1] + reports[1].wall_us < began[0] + reports[0].wall_us;
+    bool long_after = began[1] + reports[1].wall_us + LONG_US < began[0] + reports[0].wall_us;
 
     run_facts(&reports[0], &ran.facts);
     if (waited(&ran.facts))
@@ -185,8 +184,7 @@ int stage_interact(struct check *c, const struct program *p, tbox *program_box, 
         said = (struct tr_case){.verdict = TR_V_WA};
         (void)snprintf(ran.note + strlen(ran.note), sizeof(ran.note) - strlen(ran.note),
                        "%sit left before the interactor was done", ran.note[0] ? "; " : "");
-        interactor_first = false;
     }
-    decide(&said, &ran, interactor_first, ret);
+    decide(&said, &ran, long_after, ret);
     return 0;
 }
