@@ -250,6 +250,13 @@ static void throw_away(struct box_wire_report *out, const struct tr_err *why)
     (void)snprintf(out->note, sizeof(out->note), "container renewed: %.120s", why->msg);
 }
 
+static int clean(struct state *s, struct tr_err *err)
+{
+    int r = box_work_clean(&s->work, err);
+
+    return r < 0 ? r : s->in->cg->driver->calm(s->in->cg, err);
+}
+
 /* After the program: all dead, counters read, folders empty. What fails here costs the container,
  * not the verdict. */
 static void finish(struct state *s, struct box_watch *w, struct box_wire_report *out)
@@ -269,7 +276,8 @@ static void finish(struct state *s, struct box_watch *w, struct box_wire_report 
         throw_away(out, &why);
         return;
     }
-    if ((s->run.flags & TBOX_KEEP_FILES) == 0 && box_work_clean(&s->work, &why) < 0)
+    /* Kept files are charged until they are cleaned; calm comes then. */
+    if ((s->run.flags & TBOX_KEEP_FILES) == 0 && clean(s, &why) < 0)
         throw_away(out, &why);
 }
 
@@ -316,6 +324,7 @@ static int put(struct state *s, size_t len, int fd, struct tr_err *err)
         r = box_work_clean(&s->work, err);
     if (r == 0)
         r = box_work_put(&s->work, fd, name, (unsigned)(s->msg.head.arg & 0777), err);
+    s->in->cg->driver->grown(s->in->cg);
     return r;
 }
 
@@ -353,7 +362,7 @@ static void serve_one(struct state *s, size_t len, int fds[static BOX_WIRE_FDS])
         }
         break;
     case BOX_CLEAN:
-        r = box_work_clean(&s->work, &err);
+        r = clean(s, &err);
         break;
     case BOX_KILL: /* came too late: the run had ended by itself */
         return;
