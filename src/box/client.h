@@ -65,6 +65,9 @@ int box_client_clean(tbox *box,
 int box_client_call(tbox *box, const void *msg, size_t len, int fd, uint64_t *ret_value,
                     int *ret_fd, struct tr_err *err);
 
+/* client_input.c: refuse what is no file or pipe; *ret_copy is what to send instead, or -1. */
+int box_input_check(const tbox *box, int fd, int *ret_copy, struct tr_err *err);
+
 /* client_pump.c */
 int box_pump_open(tbox *box, const struct tbox_spec *spec, int out[2], struct tr_err *err);
 void box_pump_close(tbox *box);

@@ -28,8 +28,12 @@ enum {
 static int send_spec(tbox *box, const struct tbox_spec *spec, int64_t len, const int out[2],
                      struct tr_err *err)
 {
-    int fds[3] = {spec->fd[0] >= 0 ? spec->fd[0] : box->null, out[0], out[1]};
+    tr_autoclose int copy = -1;
+    int r = box_input_check(box, spec->fd[0], &copy, err);
+    int fds[3] = {copy >= 0 ? copy : spec->fd[0] >= 0 ? spec->fd[0] : box->null, out[0], out[1]};
 
+    if (r < 0)
+        return r;
     for (int i = 1; i < 3; i++) {
         if (fds[i] < 0)
             fds[i] = spec->fd[i] >= 0 ? spec->fd[i] : box->null;

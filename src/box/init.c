@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -281,6 +282,22 @@ static void finish(struct state *s, struct box_watch *w, struct box_wire_report 
         throw_away(out, &why);
 }
 
+/* A folder as a stream would be a way out: fchdir(0). */
+static int check_streams(const int fds[static BOX_WIRE_FDS], struct tr_err *err)
+{
+    for (int i = 0; i < BOX_WIRE_FDS; i++) {
+        struct stat st;
+
+        if (fds[i] < 0 || fstat(fds[i], &st) < 0)
+            return tr_fail(err, TR_E_USAGE, 0, "a run wants three descriptors");
+        if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+            return tr_fail(err, TR_E_USAGE, 0, "stream %d is neither a file nor a pipe", i);
+        if (fcntl(fds[i], F_GETFL) & O_PATH)
+            return tr_fail(err, TR_E_USAGE, 0, "stream %d is opened with O_PATH", i);
+    }
+    return 0;
+}
+
 static int run(struct state *s, size_t len, int fds[static BOX_WIRE_FDS], struct tr_err *err)
 {
     const struct box_init *in = s->in;
@@ -289,8 +306,8 @@ static int run(struct state *s, size_t len, int fds[static BOX_WIRE_FDS], struct
     struct box_wire_report out;
     int r = box_spec_read(&s->msg, len, &s->run, err);
 
-    if (r == 0 && (fds[0] < 0 || fds[1] < 0 || fds[2] < 0))
-        r = tr_fail(err, TR_E_USAGE, 0, "a run wants three descriptors");
+    if (r == 0)
+        r = check_streams(fds, err);
     if (r == 0)
         r = box_work_ready(&s->work, err);
     if (r == 0)
