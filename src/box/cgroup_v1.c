@@ -46,9 +46,14 @@ enum {
 /* Raise the limit in such steps, so that it need not be written for every run. */
 #define BASE_STEP (UINT64_C(256) << 10)
 
-/* The kernel charges in advance, up to 64 pages for each CPU: so much more may be in use at rest
- * without meaning anything. */
+/* The kernel charges 64 pages in advance on each CPU, and keeps stacks for reuse: so much more may
+ * be in use at rest without meaning anything. Tighter, and honest runs would wait for each other.
+ */
 #define REST_SLACK (UINT64_C(512) << 10)
+#define REST_SLACK_CPU (UINT64_C(320) << 10)
+
+/* More than this that does not come back is not worth guessing about: a new container. */
+#define REST_LOST (UINT64_C(8) << 20)
 
 enum {
     /* Stacks and task structures of many processes come back some milliseconds after their end. */
@@ -87,6 +92,7 @@ static int open_files(struct box_cg *cg, struct tr_err *err)
     if (cg->fd[SWAP_LIMIT] < 0)
         (void)box_cg_write_at(cg->tree[MEMORY].dir, "memory.swappiness", "0");
     cg->oom_before = 0;
+    cg->slack_bytes = REST_SLACK + REST_SLACK_CPU * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     return 0;
 }
 
@@ -221,6 +227,8 @@ static int begin(struct box_cg *cg, const struct tbox_limits *l, struct tr_err *
     if (cg->floor_bytes == 0 || now < cg->floor_bytes)
         cg->floor_bytes = now;
     cg->base_bytes = cg->floor_bytes;
+    if (now > cg->floor_bytes + cg->slack_bytes) /* stays, as it seems: see calm() */
+        cg->base_bytes = now - cg->slack_bytes;
     uint64_t room = (cg->base_bytes + BASE_STEP - 1) / BASE_STEP * BASE_STEP;
     int r = set_memory(cg, room + l->memory_bytes, err);
     if (r < 0)
@@ -297,12 +305,16 @@ static int end(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
 static int calm(struct box_cg *cg, struct tr_err *err)
 {
     const struct timespec wait = {.tv_nsec = REST_WAIT_NS};
+    uint64_t now = 0;
 
     for (int i = 0; i < REST_TRIES; i++) {
-        if (box_cg_read_u64(cg->fd[USAGE]) <= cg->floor_bytes + REST_SLACK)
+        now = box_cg_read_u64(cg->fd[USAGE]);
+        if (now <= cg->floor_bytes + cg->slack_bytes)
             return 0;
         (void)nanosleep(&wait, NULL);
     }
+    if (now <= cg->floor_bytes + REST_LOST)
+        return 0;
     return tr_fail(err, TR_E_FATAL, 0, "memory of the last run stays charged");
 }
 
