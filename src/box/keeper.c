@@ -70,7 +70,7 @@ static int go_on(int ctl)
 /* Our half of init.c's setup(). */
 static int accompany(struct keeper *k, struct container *c, int ctl, struct tr_err *err)
 {
-    struct box_wire_done done;
+    struct box_wire_done done = {0};
     int r = box_ids_write_maps(c->pid, &k->ids, err);
 
     if (r == 0)
@@ -203,7 +203,7 @@ static int answer(struct keeper *k, const struct tr_err *result, uint64_t value)
                                  .sys = result->sys,
                                  .value = value,
                                  .cgroup = k->host.mode,
-                                 .userns = k->ids.userns};
+                                 .userns = (k->ids.userns ? 1U : 0) | (k->ids.two ? 2U : 0)};
 
     box_wire_head(&done.head, BOX_DONE, sizeof(done), 0);
     memcpy(done.msg, result->msg, sizeof(done.msg));
