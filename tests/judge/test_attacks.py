@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conftest import HONEST, Result, run
+from judging import HONEST, Result, run
 
 BOMB = "\n".join(f"#define A{i} A{i-1} A{i-1}" for i in range(1, 27))
 

@@ -92,7 +92,7 @@ def test_partial_points_are_a_share(judge, problem):
 
 def test_the_special_judge_of_a_task_is_found(tmp_path, problem):
     import json
-    from conftest import Result, run
+    from judging import Result, run
     folder = problem(files={"spj.py": KINDS["qduoj"][1]}, yaml="time_limit: 500\n")
     for code, verdict in (("print(42)", "AC"), ("print(41)", "WA")):
         task = {"submit_id": "t", "problem": {"is_spj": True, "time_limit": 700},
