@@ -116,7 +116,8 @@ static pid_t fork_into(struct keeper *k, struct container *c, int ctl, int sock)
     return pid;
 }
 
-static void destroy(struct container *c)
+/* Afterwards nothing in it lives. */
+static void kill_container(struct container *c)
 {
     if (c->pid > 0) {
         siginfo_t info;
@@ -129,6 +130,11 @@ static void destroy(struct container *c)
     c->pid = 0;
     tr_close(&c->pidfd);
     tr_close(&c->sock);
+}
+
+static void destroy(struct container *c)
+{
+    kill_container(c);
     if (c->cg.driver)
         (void)box_cg_remove(&c->cg, NULL);
     c->cg.driver = NULL;
@@ -218,14 +224,19 @@ static int renew(struct keeper *k)
     struct tr_err err = TR_ERR_INIT;
     uint32_t oom = k->now.cg.driver ? k->now.cg.driver->oom_kills(&k->now.cg) : 0;
 
-    destroy(&k->now); /* first: never two programs of one uid at once */
+    /* First: never two programs of one uid at once. Its groups go when the answer is out; the
+     * kernel takes milliseconds for them. */
+    kill_container(&k->now);
+    struct container old = k->now;
     if (k->spare.pid > 0) {
         k->now = k->spare;
         k->spare = (struct container){.pidfd = -1, .sock = -1};
     } else if (make(k, &k->now, &err) == 0) {
         err = (struct tr_err)TR_ERR_INIT;
     }
-    return answer(k, &err, oom);
+    int r = answer(k, &err, oom);
+    destroy(&old);
+    return r;
 }
 
 static int prepare(struct keeper *k, struct tr_err *err)
