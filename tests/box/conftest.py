@@ -1,0 +1,146 @@
+"""conftest.py - the tool, the attacker and the folders of the attack tests.
+
+    TRIBUNAL_BOX=path        the tool under test
+    TRIBUNAL_ATTACKER=path   the attacker (meson builds it); without it, cc does
+    TRIBUNAL_BIGARRAY=path   its companion with the large array
+    TRIBUNAL_BOX_MODES=a,b   ways to start the tool (boxtool.MODES); default: those this host can do
+    TRIBUNAL_SOAK=1          every row three times in a row
+    TRIBUNAL_MUST_WORK=1     a missing tool or mode is a failure and not a skip
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import boxtool  # noqa: E402
+import rows  # noqa: E402
+
+MUST_WORK = os.environ.get("TRIBUNAL_MUST_WORK") == "1"
+skipped_rows = {}  # (mode, reason) -> [row id]
+
+
+def cannot(reason):
+    (pytest.fail if MUST_WORK else pytest.skip)(reason)
+
+
+def why_mode_is_missing(mode):
+    root = os.geteuid() == 0
+    if not root and mode.name != "plain":
+        return "needs root"
+    if mode.name == "v2" and not os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+        return "this host is not pure cgroup v2: tests/box/run-in-uml starts one"
+    if mode.name == "v1" and not os.path.isdir("/sys/fs/cgroup/unified"):
+        return "this host has no hybrid layout to hide the unified part of"
+    if mode.cgroup == "hybrid" and not os.path.isdir("/sys/fs/cgroup/unified"):
+        return "this host is not hybrid"
+    return None
+
+
+def chosen_modes():
+    named = os.environ.get("TRIBUNAL_BOX_MODES")
+    if named:
+        return [boxtool.MODES[n] for n in named.split(",")]
+    return [m for m in boxtool.MODES.values() if not why_mode_is_missing(m)]
+
+
+def pytest_generate_tests(metafunc):
+    if "mode" in metafunc.fixturenames:
+        metafunc.parametrize("mode", chosen_modes(), ids=lambda m: m.name, scope="session")
+    if "round" in metafunc.fixturenames:
+        metafunc.parametrize("round", range(3 if os.environ.get("TRIBUNAL_SOAK") == "1" else 1))
+
+
+def pytest_terminal_summary(terminalreporter):
+    tr = terminalreporter
+    tr.section("rows that were not run, and why")
+    for (mode, reason), ids in sorted(skipped_rows.items()):
+        tr.write_line(f"{mode:8} {reason}")
+        for i in sorted(set(ids)):
+            tr.write_line(f"{'':12} {i}")
+    tr.write_line("with the judge (they need more than the box):")
+    for no, promise in rows.WITH_THE_JUDGE.items():
+        tr.write_line(f"{'':12} {no} {promise}")
+    for mode in boxtool.MODES.values():
+        if mode not in chosen_modes():
+            tr.write_line(f"{mode.name:8} whole mode: {why_mode_is_missing(mode) or 'not chosen'}")
+
+
+def build(folder, name, sources):
+    out = folder / name
+    subprocess.run(
+        ["cc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", out]
+        + [str(HERE / s) for s in sources],
+        check=True,
+    )
+    return out
+
+
+class Shop:
+    """Folders and programs of one test session; readable for a plain user too."""
+
+    def __init__(self):
+        self.top = pathlib.Path(tempfile.mkdtemp(prefix="tribunal-attack-"))
+        self.top.chmod(0o755)
+        self.programs = {
+            "attacker": self._program("TRIBUNAL_ATTACKER", "attacker", sorted(
+                p.name for p in HERE.glob("attack*.c"))),
+            "bigarray": self._program("TRIBUNAL_BIGARRAY", "bigarray", ["bigarray.c"]),
+        }
+        self.secret = self.top / "answer.txt"
+        self.secret.write_text("SECRET-ANSWER\n")
+        self.secret.chmod(0o644)
+
+    def _program(self, variable, name, sources):
+        given = os.environ.get(variable)
+        path = self.top / name
+        if given:
+            shutil.copyfile(given, path)
+        else:
+            build(self.top, name, sources)
+        path.chmod(0o755)
+        return path
+
+    def folder(self, uid):
+        """A fresh private folder that the tool's user owns."""
+        path = pathlib.Path(tempfile.mkdtemp(prefix="slot-", dir=self.top))
+        path.chmod(0o755)
+        if uid is not None:
+            os.chown(path, uid, uid)
+        return path
+
+
+@pytest.fixture(scope="session")
+def shop():
+    if not boxtool.tool_path():
+        cannot("no tribunal-box: set TRIBUNAL_BOX")
+    boxtool.adopt_orphans()
+    shop = Shop()
+    yield shop
+    shutil.rmtree(shop.top, ignore_errors=True)
+
+
+@pytest.fixture
+def slot_folder(shop, mode):
+    why = why_mode_is_missing(mode)
+    if why:
+        cannot(f"{mode.name}: {why}")
+    folder = shop.folder(mode.uid)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def skip_row(request):
+    def skip(mode, row_id, reason):
+        skipped_rows.setdefault((mode.name, reason), []).append(row_id)
+        pytest.skip(reason)
+
+    return skip

@@ -1,0 +1,134 @@
+"""test_attacks.py - every row of the table, in every mode: honest, attack, honest, attack, honest.
+
+All five runs are made by one process of the tool in one slot. A row promises that the attack ends as
+it should, that the honest runs around it are as good as the first, and that nothing is left.
+"""
+
+import hashlib
+
+import pytest
+
+import boxtool
+import rows
+
+HONEST_LIMITS = {**rows.LIMITS, "time": "1s", "wall": "10s"}
+HONEST_CPU_MS = 60  # it needs 5 to 15; the rest is for a loaded machine
+HONEST_KIB = (4 * 1024, 9 * 1024)
+OVERSHOOT_US = 5000
+
+
+def time_us(text):
+    for unit, factor in (("ms", 1000), ("us", 1), ("s", 1000000)):
+        if text.endswith(unit):
+            return int(text[: -len(unit)]) * factor
+    raise ValueError(text)
+
+
+class Context:
+    def __init__(self, mode, row, shop, folder):
+        self.mode, self.row, self.shop = mode, row, shop
+        self.mark = boxtool.new_mark()
+        self.limits = {**rows.LIMITS, **row.limits}
+        self.time_us = time_us(self.limits["time"])
+        self.input_bytes = b"12 30\n"
+        self.input_file = folder / "numbers"
+        self.input_file.write_bytes(self.input_bytes)
+        self.huge_file = folder / "huge"
+        with open(self.huge_file, "wb") as f:
+            f.truncate(256 << 20)
+        if mode.uid is not None:
+            # The most dangerous case: the input belongs to the user whom the program maps to.
+            for f in (self.input_file, self.huge_file):
+                boxtool.os.chown(f, mode.uid, mode.uid)
+        self.digest = self.program_digest()
+        self.best = {}
+
+    def program_digest(self):
+        return hashlib.sha256(self.shop.programs["attacker"].read_bytes()).hexdigest()
+
+    def read_input(self):
+        return self.input_file.read_bytes()
+
+    def best_of(self, what, value):
+        self.best[what] = min(value, self.best.get(what, value))
+
+    def honest(self):
+        return boxtool.Run(
+            ["./a", "honest", self.mark, "a", "bigarray"], str(self.input_file), HONEST_LIMITS
+        )
+
+    def attack(self):
+        row = self.row
+        if row.program == "bigarray":
+            argv = ["./bigarray", row.attack, self.mark]
+        else:
+            argv = ["./a", row.attack, self.mark, *row.args, *self.extra_args()]
+        stdin = {"numbers": self.input_file, "huge": self.huge_file}.get(row.stdin)
+        return boxtool.Run(argv, stdin and str(stdin), self.limits, {}, list(row.get))
+
+    def extra_args(self):
+        """Real paths of the host, for the attacks that look for them."""
+        if self.row.attack == "read_secrets":
+            return [str(self.shop.secret), str(self.shop.programs["attacker"])]
+        if self.row.attack == "host_paths":
+            return [str(self.shop.top), boxtool.tool_path(), "/tribunal"]
+        return []
+
+
+def complaints_about_attack(o, ctx):
+    row, report = ctx.row, o.report
+    found = [line for line in o.lines if line.startswith(row.forbid)][:10]
+    if report["cause"] not in row.causes:
+        found.append(f"cause {report['cause']}, expected {row.causes}")
+    if row.exit is not None and report["exit"] != row.exit:
+        found.append(f"exit {report['exit']}, expected {row.exit}")
+    if row.signal is not None and report["signal"] != row.signal:
+        found.append(f"signal {report['signal']}, expected {row.signal}")
+    bad = row.check and row.check(o, ctx)
+    return found + ([bad] if bad else [])
+
+
+def complaints_about_honest(o, ctx, first):
+    report, found = o.report, o.starting("DIRTY", "ESCAPED")
+    if report["cause"] != "exit" or report["exit"] != 0:
+        found.append(f"ended by {report['cause']} {report['exit']} {report['signal']}")
+    if "sum 42" not in o.lines:
+        found.append(f"wrong answer: {o.stdout[-80:]!r}")
+    if "timing" not in ctx.mode.lacks and report["cpu_us"] > HONEST_CPU_MS * 1000:
+        found.append(f"slow: {report['cpu_us']} us")
+    if "memory" not in ctx.mode.lacks and not HONEST_KIB[0] <= report["memory_kib"] <= HONEST_KIB[1]:
+        found.append(f"memory {report['memory_kib']} KiB, expected {HONEST_KIB}")
+    if report["killed"]:
+        found.append(f"{report['killed']} killed after an honest run")
+    differs = set(o.starting("ENV ")) ^ set(first.starting("ENV "))
+    return found + [f"differs from the first run: {line}" for line in sorted(differs)]
+
+
+@pytest.mark.parametrize("row", rows.ROWS, ids=lambda r: r.id)
+def test_attack(row, mode, round, shop, slot_folder, skip_row):
+    for feature in row.needs:
+        if feature in mode.lacks:
+            skip_row(mode, row.id, mode.lacks[feature])
+    ctx = Context(mode, row, shop, slot_folder)
+    before = boxtool.Leftovers(slot_folder, ctx.mark, mode.uid)
+    puts = {"a": shop.programs["attacker"]}
+    if row.program == "bigarray":
+        puts["bigarray"] = shop.programs["bigarray"]
+
+    plan = ["honest", "attack", "honest", "attack", "honest"]
+    runs = [ctx.honest() if what == "honest" else ctx.attack() for what in plan]
+    outcomes = boxtool.run_slot(mode, runs, puts, slot_folder)
+
+    found = []
+    for i, (what, o) in enumerate(zip(plan, outcomes, strict=True)):
+        if what == "attack":
+            bad = complaints_about_attack(o, ctx)
+        else:
+            bad = complaints_about_honest(o, ctx, outcomes[0])
+        if o.report["cgroup"] != mode.cgroup:
+            bad.append(f"cgroup {o.report['cgroup']}, expected {mode.cgroup}")
+        found += [f"run {i} ({what}): {b}" for b in bad]
+    if ctx.best.get("overshoot_us", 0) > OVERSHOOT_US:
+        found.append(f"overshoot of {ctx.best['overshoot_us']} us in the better of two runs")
+    found += [f"left: {c}" for c in before.complaints()]
+    assert not found, "\n".join(found)
