@@ -69,7 +69,7 @@ static int leave_marks(char **args)
             say("times of %s", folders[i]);
     }
     umask(0);
-    nice(5);
+    setpriority(PRIO_PROCESS, 0, 5);
     return 0;
 }
 

@@ -26,7 +26,8 @@ static const struct attack *const tables[] = {
     attacks_output, attacks_files,   attacks_state,  attacks_reach, attacks_syscall, attacks_odd,
 };
 
-static void line(const char *kind, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void line(const char *kind, const char *fmt,
+                                                       va_list ap)
 {
     char buf[1024];
     size_t n = (size_t)snprintf(buf, sizeof buf, "%s", kind);
