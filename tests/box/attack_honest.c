@@ -28,6 +28,7 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -212,7 +213,7 @@ static void work_a_little(void)
     pid_t pid = fork();
     if (pid == 0)
         _exit(0);
-    if (pid < 0)
+    if (pid < 0 || waitpid(pid, NULL, 0) != pid)
         say("DIRTY: cannot fork: %s", strerror(errno));
 }
 

@@ -178,8 +178,6 @@ static void trace_it(pid_t pid)
     must_not_work("sched_setaffinity(other)", sched_setaffinity(pid, sizeof set, &set));
     must_not_work("ioprio_set(other)", syscall(SYS_ioprio_set, 1, pid, 3 << 13));
     must_not_work("setpgid(other)", setpgid(pid, 0));
-    must_not_work("timer on the clock of another",
-                  syscall(SYS_timer_create, (~pid << 3) | 2, NULL, &name));
 }
 
 static int trace_others(char **args)

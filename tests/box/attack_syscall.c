@@ -117,7 +117,6 @@ static const struct call forbidden[] = {
     {"migrate_pages", SYS_migrate_pages, {0, 0, 0, 0}},
     {"move_pages", SYS_move_pages, {1, 0, 0, 0, 0, 0}},
     {"memfd_secret", SYS_memfd_secret, {0}},
-    {"process_mrelease", SYS_process_mrelease, {-1, 0}},
 };
 
 static const struct call *chosen;

@@ -11,12 +11,14 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import time
 import uuid
 from pathlib import Path
 
 PLAIN_USER = 64117  # nobody else's uid: a process of it after a test is one of ours
+slot_program = None  # slot.c, set by conftest
 TOOL_DEADLINE_S = float(os.environ.get("TRIBUNAL_BOX_DEADLINE", "30"))
 
 
@@ -91,9 +93,9 @@ def tool_path():
     return path if path and os.access(path, os.X_OK) else None
 
 
-def call(mode, args, *, cwd, env=None, deadline_s=TOOL_DEADLINE_S, **popen):
+def call(mode, args, *, cwd, env=None, deadline_s=TOOL_DEADLINE_S, program=None, **popen):
     """Run the tool to its end. It has to end by itself: a tool that hangs is a failure."""
-    argv = [*mode.prefix, tool_path(), *args]
+    argv = [*mode.prefix, *map(str, program or [tool_path()]), *args]
     if mode.uid is not None:
         popen.update(user=mode.uid, group=mode.uid, extra_groups=[])
     popen.setdefault("stdin", subprocess.DEVNULL)
@@ -145,10 +147,10 @@ def _processes_with(mark, uid):
             owner = os.stat(f"/proc/{pid}").st_uid
         except OSError:
             continue
-        stat = _stat(pid)
-        if not stat or stat[0] == "Z":
+        state = _stat(pid)
+        if not state or state[0] == "Z":
             continue
-        ours = mark.encode() in words + environ or stat[1] == me or (uid and owner == uid)
+        ours = mark.encode() in words + environ or state[1] == me or (uid and owner == uid)
         if ours:
             found.append(f"process {pid} {words[:80]!r}")
     return found
@@ -212,9 +214,13 @@ class Leftovers:
         self.names = self._all_names()
 
     def _all_names(self):
-        return _names(
-            ("/dev/shm", "*"), ("/dev/mqueue", "*"), ("/run", "tribunal*/*"), (self.folder, "*")
+        """Slots are numbered by lock files, which stay; what attackers leave has names that we know."""
+        found = _names(
+            ("/dev/shm", "*tribunal*"), ("/dev/shm", "fill*"), ("/dev/mqueue", "*tribunal*"),
+            ("/run", "tribunal*/*"), ("/tmp", ".tribunal*"), ("/var/tmp", ".tribunal*"),
+            (self.folder, "*"),
         )
+        return {n for n in found if not os.path.basename(n).startswith("slot-")}
 
     def _now(self):
         found = _processes_with(self.mark, self.uid)
@@ -251,6 +257,44 @@ def parse_report(out, err, code):
 # ---------------------------------------------------------------- runs
 
 
+UNITS = {"us": 1, "ms": 1000, "s": 1000000, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def plain_number(text):
+    """"200ms" in microseconds, "64M" in bytes, "48" as it is."""
+    for unit, factor in UNITS.items():
+        if str(text).endswith(unit) and str(text)[: -len(unit)].isdigit():
+            return int(str(text)[: -len(unit)]) * factor
+    return int(text)
+
+
+def _slot_words(run, folder, i):
+    """The same for the driver of several runs (slot.c)."""
+    words = [w for k, v in run.limits.items() for w in (f"--{k}", str(plain_number(v)))]
+    if run.stdin:
+        words += ["--stdin", run.stdin]
+    words += ["--stdout", str(folder / f"stdout.{i}"), "--stderr", str(folder / f"stderr.{i}")]
+    for key, value in run.env.items():
+        words += ["--env", f"{key}={value}"]
+    for k, name in enumerate(run.get):
+        words += ["--get", name, str(folder / f"got.{i}.{k}")]
+    return [*words, "--run", str(len(run.argv)), *run.argv]
+
+
+def run_slot(mode, runs, puts, folder, *slot_options):
+    """The runs one after another in the same slot."""
+    words = [*mode.options, *slot_options]
+    for name, path in puts.items():
+        words += ["--put", str(path), name]
+    for i, run in enumerate(runs):
+        words += _slot_words(run, folder, i)
+    code, out, err = call(mode, words, cwd=folder, program=[slot_program, tool_path()])
+    if code != 0:
+        raise ToolFailed(f"the box failed: exit {code}: {err.decode(errors='replace')[:600]}")
+    reports = parse_report(out, err, code)["runs"]
+    return [_outcome(r, run, folder, i) for i, (r, run) in enumerate(zip(reports, runs, strict=True))]
+
+
 def _run_options(run, folder, i):
     """Options of one run, and where its streams and files go."""
     words = limit_options(run.limits)
@@ -267,7 +311,7 @@ def _run_options(run, folder, i):
 def _take(path):
     """The bytes of a file that came out, which is then removed; None when there is none."""
     try:
-        if path.is_symlink() or not path.is_file():
+        if not stat.S_ISREG(path.lstat().st_mode):
             raise ToolFailed(f"{path.name} is not a regular file on the host")
         data = path.read_bytes() if path.stat().st_size < 64 << 20 else b"HUGE" * (1 << 20)
     except FileNotFoundError:

@@ -3,6 +3,7 @@
     TRIBUNAL_BOX=path        the tool under test
     TRIBUNAL_ATTACKER=path   the attacker (meson builds it); without it, cc does
     TRIBUNAL_BIGARRAY=path   its companion with the large array
+    TRIBUNAL_SLOT=path       the driver of several runs; without it, cc links the library beside the tool
     TRIBUNAL_BOX_MODES=a,b   ways to start the tool (boxtool.MODES); default: those this host can do
     TRIBUNAL_SOAK=1          every row three times in a row
     TRIBUNAL_MUST_WORK=1     a missing tool or mode is a failure and not a skip
@@ -94,6 +95,7 @@ class Shop:
                 p.name for p in HERE.glob("attack*.c"))),
             "bigarray": self._program("TRIBUNAL_BIGARRAY", "bigarray", ["bigarray.c"]),
         }
+        boxtool.slot_program = self._slot()
         self.secret = self.top / "answer.txt"
         self.secret.write_text("SECRET-ANSWER\n")
         self.secret.chmod(0o644)
@@ -105,6 +107,18 @@ class Shop:
             shutil.copyfile(given, path)
         else:
             build(self.top, name, sources)
+        path.chmod(0o755)
+        return path
+
+    def _slot(self):
+        path, given = self.top / "slot", os.environ.get("TRIBUNAL_SLOT")
+        if given:
+            shutil.copyfile(given, path)
+        else:
+            library = next(pathlib.Path(boxtool.tool_path()).resolve().parent.parent.glob("box/libtribunal-box.a"))
+            source = pathlib.Path(os.environ.get("TRIBUNAL_SOURCE", HERE.parent.parent))
+            subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", f"-I{source / 'include'}", "-o", path,
+                            HERE / "slot.c", library], check=True)
         path.chmod(0o755)
         return path
 

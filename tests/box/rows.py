@@ -46,6 +46,7 @@ class Row:
     stdin: str | None = None
     get: tuple = ()
     program: str = "attacker"
+    slot: tuple = ()  # options of the slot as a whole
 
     @property
     def id(self):
@@ -179,7 +180,8 @@ def program_unchanged(o, ctx):
 
 
 def cgroup_path_hidden(o, ctx):
-    shown = [line for line in o.starting("CGROUP ") if not line.endswith(":/")]
+    """Its own namespace's root is all it may see: no name of ours, nothing above."""
+    shown = [line for line in o.starting("CGROUP ") if "tribunal" in line or "/.." in line]
     if shown:
         return f"shows where it lives on the host: {shown}"
 
@@ -299,13 +301,15 @@ FILES = [
     _r("42", "sparse_file_is_refused", "sparse_file", exit=0, get=("out",), check=bounded_came_out),
     _r("42", "sparse_file_is_a_file_limit", "sparse_file_dies", causes=("files", "signal"), signal=25),
     _r("43", "many_files_are_bounded", "many_files", causes=("exit", "memory"), limits={"time": "3s"}),
-    _r("43", "deep_folders_are_cleaned", "deep_folders", 10000, causes=("exit", "memory"), limits={"time": "3s"}),
+    _r("43", "many_files_do_not_hurt_copy_out", "many_files", causes=("exit", "memory"), limits={"time": "3s"}, get=("out",), check=nothing_came_out),
+    _r("43", "a_hundred_thousand_files_are_cleaned", "many_files", causes=("exit", "memory"), limits={"time": "5s", "wall": "15s", "memory": "512M"}, slot=("--files", "100000")),
+    _r("43", "deep_folders_are_cleaned", "deep_folders", 10000, causes=("exit", "memory"), limits={"time": "3s"}, slot=("--files", "12000")),
     _r("43", "tangled_files_are_cleaned", "tangled_files", exit=0, limits={"time": "1s"}),
     _r("44", "locked_folders_are_cleaned", "locked_folders", exit=0),
     *[
-        _r("45", f"output_as_{kind}_is_missing", "output_is", kind, *more, exit=0, get=get, check=nothing_came_out)
+        _r("45", f"output_as_{kind}{''.join(more).replace('/', '_')}_is_missing", "output_is", kind, *more, exit=0, get=get, check=nothing_came_out)
         for kind, more, get in (
-            ("symlink", ("/etc/passwd",), ("out",)),
+            ("symlink", ("/usr/lib/os-release",), ("out",)),
             ("symlink", ("/proc/self/environ",), ("out",)),
             ("symlink", ("/dev/zero",), ("out",)),
             ("symlink", ("a",), ("out",)),
@@ -378,7 +382,7 @@ OWN = [
     _r("+", "personality_changes_nothing", "strange_personality", causes=ENDED),
     _r("+", "shared_files_cannot_be_watched", "watch_shared", exit=0, forbid=STRICT),
     _r("+", "own_filter_gives_nothing", "own_filter", causes=ENDED),
-    _r("+", "forbidden_exit_ends_by_wall", "cannot_exit", causes=("wall", "signal"), limits=WAITS),
+    _r("+", "forbidden_exit_ends", "cannot_exit", causes=("wall", "signal", "exit"), limits=WAITS),
     _r("+", "unanswered_calls_die", "notify_hang", exit=0),
     _r("+", "namespaces_have_no_parents", "namespace_ioctls", causes=ENDED),
     _r("+", "landlock_hurts_only_itself", "landlock_itself", causes=ENDED),

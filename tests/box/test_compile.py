@@ -66,9 +66,10 @@ def check_around(mode, shop, folder, puts, run, succeed=False):
     honest = folder / "honest.c"
     honest.write_bytes(HONEST)
     puts = {"honest.c": honest, **puts}
+    run.env["MARK"] = mark
     first, o, last = boxtool.run_slot(
         mode, [compile_run("honest.c"), run, compile_run("honest.c")], puts, folder,
-        "--profile", "compile", "--env", f"MARK={mark}")
+        "--profile", "compile")
     found = complaints(o, shop, folder)
     for h in (first, last):
         if h.report["cause"] != "exit" or h.report["exit"] != 0 or not h.got["prog"]:
