@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/commands.h - every subcommand's entry, one file each.
+ */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+int cmd_bench(int argc, char **argv);
+int cmd_config(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+
+#endif
