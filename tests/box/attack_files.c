@@ -288,6 +288,28 @@ static int overwrite_self(char **args)
     return 0;
 }
 
+/* Something else under the name of its program: a folder that is hard to remove, a link, a FIFO. */
+static int replace_self(char **args)
+{
+    const char *what = args[0] ? args[0] : "folder";
+    if (unlink("a") < 0) {
+        held("unlink of its program: %s", strerror(errno));
+        return 0;
+    }
+    int r = -1;
+    if (strcmp(what, "folder") == 0) {
+        r = mkdir("a", 0700);
+        close(create("a/file"));
+        chmod("a", 0);
+    } else if (strcmp(what, "link") == 0) {
+        r = symlink("/usr/bin/env", "a");
+    } else if (strcmp(what, "fifo") == 0) {
+        r = mkfifo("a", 0666);
+    }
+    say("%s: %s", what, r < 0 ? strerror(errno) : "made");
+    return 0;
+}
+
 /* A deep chain of links makes a name lookup expensive for whoever follows it. */
 static int link_maze(char **args)
 {
@@ -318,6 +340,7 @@ const struct attack attacks_files[] = {
     {"lease_output", lease_output, "a lease on the output"},
     {"hard_links", hard_links, "hard links to what is not its own"},
     {"overwrite_self", overwrite_self, "overwrites its program and its input"},
+    {"replace_self", replace_self, "something else under its program's name"},
     {"link_maze", link_maze, "links that are slow to follow"},
     {NULL, NULL, NULL},
 };

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,6 +156,38 @@ static int read_back_stdout(char **args)
     return 0;
 }
 
+/* A pipe has two ends and /proc opens both: takes its own output away from whoever collects it. */
+static int steal_output(char **args)
+{
+    (void)args;
+    int fd = open("/proc/self/fd/1", O_RDONLY | O_NONBLOCK);
+    pid_t pid = fork();
+    if (pid == 0) {
+        setsid();
+        for (;;)
+            if (read(fd, chunk, sizeof chunk) <= 0)
+                sched_yield();
+    }
+    for (int i = 0; i < 64; i++)
+        if (write(1, chunk, 1024) < 0)
+            return 3;
+    kill(pid, SIGKILL);
+    say("42");
+    return 0;
+}
+
+/* Writes into its own input: a feeder must not wait for room that never comes. */
+static int clog_stdin(char **args)
+{
+    (void)args;
+    int fd = open("/proc/self/fd/0", O_WRONLY | O_NONBLOCK);
+    for (int i = 0; i < 1000 && fd >= 0; i++)
+        if (write(fd, chunk, 4096) < 0)
+            break;
+    say("42");
+    return 0;
+}
+
 /* Reports that look like the box's own, on every descriptor there could be. */
 static int forge_report(char **args)
 {
@@ -203,6 +236,8 @@ const struct attack attacks_output[] = {
     {"change_stdin", change_stdin, "rewrites its input"},
     {"disturb_streams", disturb_streams, "offset, flags and owner of the streams"},
     {"read_back_stdout", read_back_stdout, "reads the judge's output file"},
+    {"steal_output", steal_output, "reads its own output before the judge does"},
+    {"clog_stdin", clog_stdin, "fills its own input"},
     {"forge_report", forge_report, "writes a report like the box's own"},
     {"odd_bytes", odd_bytes, "NULs, bad UTF-8, escapes"},
     {"long_line", long_line, "a line of many MiB"},

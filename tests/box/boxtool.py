@@ -7,8 +7,10 @@ container; run_slot() returns one Outcome for each.
 
 import ctypes
 import dataclasses
+import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -176,24 +178,41 @@ def _cgroup_folders():
     return {d for d, _, _ in os.walk(base) if os.path.basename(d) != "tribunal-box"}
 
 
-def _cgroup_is_idle(folder):
+def _slot_is_free(number):
+    """Whether no tool on this machine holds the slot: then its groups belong to nobody."""
     try:
-        for d, _, files in os.walk(folder):
-            if "cgroup.procs" in files and Path(d, "cgroup.procs").read_text().strip():
-                return False
+        fd = os.open(f"/run/tribunal-box/slot-{number}", os.O_RDWR | os.O_CLOEXEC)
     except OSError:
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
         return False
-    return os.path.isdir(folder)
+    finally:
+        os.close(fd)
+
+
+def _is_ours_and_left(folder):
+    """Others may run boxes here too: theirs are held by a lock, what we left is not."""
+    slot = re.search(r"/tribunal-(\d+)-\d+", folder)
+    return bool(slot) and _slot_is_free(slot[1]) and os.path.isdir(folder)
+
+
+BOX_UIDS = 1_900_000_000  # where root's boxes have their uids
+MARK_KEY = str(0x7472)  # the attacker's
 
 
 def _sysv_objects():
-    count = 0
+    """Those of our attackers; databases beside us have some too."""
+    found = set()
     for kind in ("shm", "sem", "msg"):
-        try:
-            count += len(Path(f"/proc/sysvipc/{kind}").read_text().splitlines()) - 1
-        except OSError:
-            pass
-    return count
+        for line in sorted(_lines(f"/proc/sysvipc/{kind}")):
+            words = line.split()
+            owners = [w for w in words[4:] if w.isdigit() and int(w) >= BOX_UIDS]
+            if words[0] == MARK_KEY or owners or str(PLAIN_USER) in words[4:]:
+                found.add(f"System V {kind} {words[:2]}")
+    return found
 
 
 def _names(*globs):
@@ -229,9 +248,8 @@ class Leftovers:
     def _now(self):
         found = _processes_with(self.mark, self.uid)
         found += [f"mount {m}" for m in _lines("/proc/self/mountinfo") - self.mounts]
-        found += [f"cgroup {c}" for c in _cgroup_folders() - self.cgroups if _cgroup_is_idle(c)]
-        if _sysv_objects() > self.sysv:
-            found.append("System V object")
+        found += [f"cgroup {c}" for c in _cgroup_folders() - self.cgroups if _is_ours_and_left(c)]
+        found += _sysv_objects() - self.sysv
         found += [f"file {n}" for n in self._all_names() - self.names]
         return found
 

@@ -175,6 +175,40 @@ def test_61_terminal_of_the_caller_is_out_of_reach(mode, shop, slot_folder):
     assert "HELD" in out and "ESCAPED" not in out, (out, screen, report)
 
 
+CORE_PATTERN = "/proc/sys/kernel/core_pattern"
+
+
+@pytest.fixture
+def core_handler(shop, slot_folder, mode, skip_row):
+    """A handler behind a pipe, as many distributions have one. It is the whole machine's, so only on a
+    machine of our own. Gives the list of names for which it was started."""
+    if os.environ.get("TRIBUNAL_IN_UML") != "1":
+        skip_row(mode, "63_no_core_handler_is_started", "changes core_pattern: only under tests/box/run-in-uml")
+    seen, handler, before = slot_folder / "seen", slot_folder / "handler", open(CORE_PATTERN).read()
+    handler.write_text(f'#!/bin/sh\nPATH=/usr/bin:/bin\necho "$1" >>{seen}\ncat >/dev/null\n')
+    handler.chmod(0o755)
+    with open(CORE_PATTERN, "w") as f:
+        f.write(f"|{handler} %e")
+    yield lambda: seen.read_text().split() if seen.exists() else []
+    with open(CORE_PATTERN, "w") as f:
+        f.write(before)
+
+
+def test_63_no_core_handler_is_started(mode, shop, slot_folder, core_handler):
+    """A limit of 0 does not keep the kernel from starting a handler outside the box as root."""
+    control = subprocess.run(["/bin/sh", "-c", "ulimit -c 0; kill -ABRT $$"], check=False)
+    deadline = time.monotonic() + 10
+    while "sh" not in core_handler() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert control.returncode == -signal.SIGABRT and "sh" in core_handler(), "the control shows nothing"
+    for args in ((), ("zero",)):
+        o = attack(shop, mode, slot_folder, "core_dump", *args)
+        assert o.report["signal"] == signal.SIGABRT, o.report
+        o = attack(shop, mode, slot_folder, "raise_signal", 11)
+    time.sleep(0.5)  # time in which nothing may happen
+    assert set(core_handler()) == {"sh"}, core_handler()
+
+
 def test_65_boxes_do_not_share_a_limit_of_processes(mode, shop, slot_folder):
     """One box at its limit of processes takes none from the other."""
     bomb = Background(shop, mode, slot_folder, "fork_bomb_quiet", limits={"wall": "1500ms"})
