@@ -5,7 +5,8 @@
     TRIBUNAL_BIGARRAY=path   its companion with the large array
     TRIBUNAL_SLOT=path       the driver of several runs; without it, cc links the library beside the tool
     TRIBUNAL_BOX_MODES=a,b   ways to start the tool (boxtool.MODES); default: those this host can do
-    TRIBUNAL_SOAK=1          every row three times in a row
+    TRIBUNAL_SOAK=1          every row three times in a row, in every mode
+    TRIBUNAL_FEW=1           only the rows that show that a mode works at all
     TRIBUNAL_MUST_WORK=1     a missing tool or mode is a failure and not a skip
 """
 
@@ -23,33 +24,8 @@ sys.path.insert(0, str(HERE))
 
 import boxtool  # noqa: E402
 import rows  # noqa: E402
-
-MUST_WORK = os.environ.get("TRIBUNAL_MUST_WORK") == "1"
-skipped_rows = {}  # (mode, reason) -> [row id]
-
-
-def cannot(reason):
-    (pytest.fail if MUST_WORK else pytest.skip)(reason)
-
-
-def why_mode_is_missing(mode):
-    root = os.geteuid() == 0
-    if not root and mode.name != "plain":
-        return "needs root"
-    if mode.name == "v2" and not os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
-        return "this host is not pure cgroup v2: tests/box/run-in-uml starts one"
-    if mode.name == "v1" and not os.path.isdir("/sys/fs/cgroup/unified"):
-        return "this host has no hybrid layout to hide the unified part of"
-    if mode.cgroup == "hybrid" and not os.path.isdir("/sys/fs/cgroup/unified"):
-        return "this host is not hybrid"
-    return None
-
-
-def chosen_modes():
-    named = os.environ.get("TRIBUNAL_BOX_MODES")
-    if named:
-        return [boxtool.MODES[n] for n in named.split(",")]
-    return [m for m in boxtool.MODES.values() if not why_mode_is_missing(m)]
+from matrix import (  # noqa: E402
+    FEW, LONG, SHORT, SHORT_MODULES, cannot, chosen_modes, skipped_rows, why_mode_is_missing)
 
 
 def pytest_generate_tests(metafunc):
@@ -142,7 +118,10 @@ def shop():
 
 
 @pytest.fixture
-def slot_folder(shop, mode):
+def slot_folder(request, shop, mode, skip_row):
+    module = request.module.__name__
+    if (FEW or not LONG) and mode.name not in SHORT_MODULES.get(module, (mode.name,)):
+        skip_row(mode, module, SHORT)
     why = why_mode_is_missing(mode)
     if why:
         cannot(f"{mode.name}: {why}")

@@ -170,8 +170,8 @@ def all_bytes(n):
 
 
 def stdin_unchanged(o, ctx):
-    if ctx.read_input() != ctx.input_bytes:
-        return "the judge's input file was changed"
+    if ctx.input_facts() != ctx.facts:
+        return f"the judge's input file was changed: {ctx.facts} became {ctx.input_facts()}"
 
 
 def program_unchanged(o, ctx):

@@ -11,6 +11,7 @@ import pytest
 
 import boxtool
 import rows
+from matrix import SHORT, rows_of_mode
 
 HONEST_LIMITS = {**rows.LIMITS, "time": "1s", "wall": "10s"}
 HONEST_CPU_MS = 60  # it needs 5 to 15; the rest is for a loaded machine
@@ -18,20 +19,6 @@ HONEST_CPU_MS = 60  # it needs 5 to 15; the rest is for a loaded machine
 # the pages of its own program.
 HONEST_KIB = (4 * 1024 - 300, 6 * 1024)
 OVERSHOOT_US = 5000
-
-
-# In one call of `make test` every row is run as root and as a plain user; elsewhere those which could
-# differ there.
-SHORT = "not in the short run, TRIBUNAL_SOAK=1 or TRIBUNAL_BOX_MODES has them"
-SHORT_ROWS = {"userns": rows.DRIVER, "v1": rows.DRIVER, "none": rows.DRIVER}
-
-
-def rows_of_mode(mode):
-    if "TRIBUNAL_FEW" in os.environ:
-        return rows.FEW
-    if "TRIBUNAL_SOAK" in os.environ or "TRIBUNAL_BOX_MODES" in os.environ:
-        return {r.id for r in rows.ROWS}
-    return SHORT_ROWS.get(mode.name, {r.id for r in rows.ROWS})
 
 
 class Context:
@@ -61,14 +48,17 @@ class Context:
             for f in (self.input_file, self.huge_file, self.loose_file):
                 os.chown(f, mode.uid, mode.uid)
         self.digest = self.program_digest()
+        self.facts = self.input_facts()
         self.best = {}
 
     def program_digest(self):
         return hashlib.sha256(self.shop.programs["attacker"].read_bytes()).hexdigest()
 
-    def read_input(self):
+    def input_facts(self):
+        """What the judge's input file is: content, mode, owner, how many names."""
         file = self.loose_file if self.row.stdin == "loose" else self.input_file
-        return file.read_bytes()
+        st = file.stat()
+        return file.read_bytes(), oct(st.st_mode), st.st_uid, st.st_gid, st.st_nlink
 
     def best_of(self, what, value):
         self.best[what] = min(value, self.best.get(what, value))
@@ -128,7 +118,7 @@ def complaints_about_honest(o, ctx, first):
 @pytest.mark.parametrize("row", rows.ROWS, ids=lambda r: r.id)
 def test_attack(row, mode, round, shop, slot_folder, skip_row):
     if row.id not in rows_of_mode(mode):
-        skip_row(mode, f"{len(rows.ROWS) - len(rows_of_mode(mode))} rows", SHORT)
+        skip_row(mode, f"{len(rows.ROWS) - len(rows_of_mode(mode))} rows of the table", SHORT)
     for feature in row.needs:
         if feature in mode.lacks:
             skip_row(mode, row.id, mode.lacks[feature])
