@@ -382,8 +382,12 @@ static int core_dump(char **args)
     if (r.rlim_max > 1)
         escaped("the hard limit of cores is %llu", (unsigned long long)r.rlim_max);
     if (args[0]) {
+        /* Every way to say it: the old call, the new one, and with dirt in the upper half. */
         r.rlim_cur = r.rlim_max = 0;
         setrlimit(RLIMIT_CORE, &r);
+        syscall(SYS_setrlimit, RLIMIT_CORE, &r);
+        syscall(SYS_prlimit64, getpid(), RLIMIT_CORE, &r, NULL);
+        syscall(SYS_prlimit64, 0x100000000l, RLIMIT_CORE | 0x100000000l, &r, NULL);
     }
     prctl(PR_SET_DUMPABLE, 1);
     abort();

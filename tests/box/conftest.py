@@ -91,7 +91,8 @@ class Shop:
         if given:
             shutil.copyfile(given, path)
         else:
-            library = next(pathlib.Path(boxtool.tool_path()).resolve().parent.parent.glob("box/libtribunal-box.a"))
+            beside = pathlib.Path(boxtool.tool_path()).resolve().parent.parent
+            library = beside / "box" / "libtribunal-box.a"
             source = pathlib.Path(os.environ.get("TRIBUNAL_SOURCE", HERE.parent.parent))
             subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", f"-I{source / 'include'}", "-o", path,
                             HERE / "slot.c", library], check=True)

@@ -108,20 +108,28 @@ def test_71_message_flood_is_cut(mode, shop, slot_folder):
     name = "error_flood.cpp"
     source = slot_folder / name
     source.write_bytes(open(os.path.join(HERE, "compile", name), "rb").read())
-    o = check_around(mode, shop, slot_folder, {name: source}, compile_run(name, "-fmax-errors=0", "-ftrack-macro-expansion=2"))
+    run = compile_run(name, "-fmax-errors=0", "-ftrack-macro-expansion=2")
+    o = check_around(mode, shop, slot_folder, {name: source}, run)
     assert o.report["cause"] in ("output", "cpu", "memory"), o.report
 
 
 SHELL = {
     # 72: whatever the compiler can be talked into running is in the box too
-    "72_code_run_by_the_compiler": ("cat {secret} /etc/shadow /proc/1/environ; ls /root /home; echo x > /usr/x; kill -9 1 $PPID; kill -9 -1; exit 1", ("exit", "signal")),
+    "72_code_run_by_the_compiler": (
+        "cat {secret} /etc/shadow /proc/1/environ; ls /root /home; echo x > /usr/x;"
+        "kill -9 1 $PPID; kill -9 -1; exit 1",
+        ("exit", "signal"),
+    ),
     "72_endless_code_by_the_compiler": ("while :; do :; done", ("cpu",)),
     # 73: what stands where the program should be
     "73_program_is_a_link": ("ln -s {secret} prog; exit 0", ("exit",)),
     "73_program_is_a_link_to_passwd": ("ln -s /etc/passwd prog; exit 0", ("exit",)),
     "73_program_is_a_fifo": ("mkfifo prog; exit 0", ("exit",)),
     "73_program_is_a_folder": ("mkdir prog; exit 0", ("exit",)),
-    "73_program_is_huge": ("dd if=/dev/zero of=prog bs=1M count=64; exit 0", ("exit", "files", "signal", "memory")),
+    "73_program_is_huge": (
+        "dd if=/dev/zero of=prog bs=1M count=64; exit 0",
+        ("exit", "files", "signal", "memory"),
+    ),
     # 75
     "75_compiler_leaves_a_daemon": ("for i in 1 2 3 4 5; do setsid sleep 1000 & done; exit 0", ("exit",)),
 }
@@ -141,8 +149,11 @@ def test_compiler_that_turns_hostile(mode, shop, slot_folder, name):
         assert o.report["killed"] == 5, o.report
 
 
-@pytest.mark.parametrize("name", ["a b.c", "a;id;.c", "a\nb.c", "-o.c", "-wrapper.c", "$(id).c", "'\".c", "\u00e9\u4e2d.c",
-                                  "x" * 250 + ".c", "*.c"], ids=ascii)
+NAMES = ["a b.c", "a;id;.c", "a\nb.c", "-o.c", "-wrapper.c", "$(id).c", "'\".c", "\u00e9\u4e2d.c",
+         "x" * 250 + ".c", "*.c"]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_74_names_are_names(mode, shop, slot_folder, name):
     """No shell and no option: a source may be called what it wants."""
     source = slot_folder / "source"

@@ -131,11 +131,11 @@ def test_52_descriptors_and_environment_of_the_caller_stay_outside(mode, shop, s
     """What the judge has open and in its environment is not the program's."""
     fds = [os.open(shop.secret, os.O_RDONLY) for _ in range(3)]
     try:
-        o = attack(shop, mode, slot_folder, "probe_descriptors", pass_fds=fds, env={"DB_PASSWORD": "SECRET-ANSWER"})
+        secret = {"DB_PASSWORD": "SECRET-ANSWER"}
+        o = attack(shop, mode, slot_folder, "probe_descriptors", pass_fds=fds, env=secret)
         assert not o.starting("ESCAPED"), o.lines
-        mark = boxtool.new_mark()
         run = Run(["/usr/bin/env"], None, LIMITS, {"GIVEN": "yes"})
-        o = boxtool.run_one(mode, run, puts(shop), slot_folder, env={"DB_PASSWORD": "SECRET-ANSWER" + mark})
+        o = boxtool.run_one(mode, run, puts(shop), slot_folder, env=secret)
         assert b"SECRET" not in o.stdout and b"GIVEN=yes" in o.stdout, o.stdout
         assert str(shop.top).encode() not in o.stdout, o.stdout
     finally:
@@ -183,7 +183,7 @@ def core_handler(shop, slot_folder, mode, skip_row):
     """A handler behind a pipe, as many distributions have one. It is the whole machine's, so only on a
     machine of our own. Gives the list of names for which it was started."""
     if os.environ.get("TRIBUNAL_IN_UML") != "1":
-        skip_row(mode, "63_no_core_handler_is_started", "changes core_pattern: only under tests/box/run-in-uml")
+        skip_row(mode, "63_no_core_handler_is_started", "sets core_pattern: only under tests/box/run-in-uml")
     seen, handler, before = slot_folder / "seen", slot_folder / "handler", open(CORE_PATTERN).read()
     handler.write_text(f'#!/bin/sh\nPATH=/usr/bin:/bin\necho "$1" >>{seen}\ncat >/dev/null\n')
     handler.chmod(0o755)
@@ -353,7 +353,8 @@ def test_slot_does_not_grow(mode, shop, slot_folder):
 
 def test_strict_refuses_to_be_weak(mode, shop, slot_folder):
     """--strict with rlimits only is refused; with cgroups it runs."""
-    words = ["run", "--json", *mode.options, "--strict", *boxtool.put_options(puts(shop)), "--", "./a", "noop", "x"]
+    words = ["run", "--json", *mode.options, "--strict", *boxtool.put_options(puts(shop)),
+             "--", "./a", "noop", "x"]
     code, out, err = boxtool.call(mode, words, cwd=slot_folder)
     if mode.cgroup == "none":
         assert code == 3 and err.strip() and b"cause" not in out, (code, out, err)

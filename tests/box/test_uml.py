@@ -30,9 +30,13 @@ def test_rows_hold_on_pure_v2(shop):
         seen = pathlib.Path(top)
         seen.chmod(0o755)
         variables = {"TRIBUNAL_BOX_MODES": "v2", "TRIBUNAL_BOX_DEADLINE": "120"}
-        for variable, program in (("TRIBUNAL_BOX", boxtool.tool_path()), ("TRIBUNAL_SLOT", boxtool.slot_program),
-                                  ("TRIBUNAL_ATTACKER", shop.programs["attacker"]),
-                                  ("TRIBUNAL_BIGARRAY", shop.programs["bigarray"])):
+        programs = {
+            "TRIBUNAL_BOX": boxtool.tool_path(),
+            "TRIBUNAL_SLOT": boxtool.slot_program,
+            "TRIBUNAL_ATTACKER": shop.programs["attacker"],
+            "TRIBUNAL_BIGARRAY": shop.programs["bigarray"],
+        }
+        for variable, program in programs.items():
             variables[variable] = str(seen / os.path.basename(program))
             shutil.copy(program, variables[variable])
         which = [] if soak else ["-k", "test_attack or 35 or 63 or 65 or strict or (dead_tool and SIGKILL)"]
@@ -42,7 +46,8 @@ def test_rows_hold_on_pure_v2(shop):
         done = subprocess.run(
             [HERE / "run-in-uml", "env", *words, "/usr/bin/python3", "-m", "pytest", "-q", "--tb=short",
              "--color=no", *which, HERE / "test_attacks.py", HERE / "test_rules.py"],
-            env={**os.environ, "TRIBUNAL_UML_SECONDS": "2400" if soak else "240", "TRIBUNAL_UML_MEMORY": "1536M"},
+            env={**os.environ, "TRIBUNAL_UML_MEMORY": "1536M",
+                 "TRIBUNAL_UML_SECONDS": "2400" if soak else "240"},
             cwd=HERE, capture_output=True, text=True, errors="replace", check=False)
     print(done.stdout[-6000:])
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
