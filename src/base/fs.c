@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,10 +209,10 @@ int tr_fs_replace(int dirfd, const char *name, const void *bytes, size_t len, mo
 
 int tr_fs_mkdirs(int dirfd, const char *path, mode_t mode, struct tr_err *err)
 {
-    tr_autofree char *copy = strdup(path);
+    char copy[PATH_MAX];
 
-    if (!copy)
-        return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
+    if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy))
+        return tr_fail(err, TR_E_LIMIT, ENAMETOOLONG, "mkdir '%.64s…'", path);
     for (char *p = copy + 1; *copy; p++) {
         char c = *p;
 

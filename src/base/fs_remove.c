@@ -106,7 +106,7 @@ static int sweep(struct walk *w, int dirfd, bool *ret_left, struct tr_err *err)
     }
     for (;;) {
         errno = 0;
-        struct dirent *e = readdir(d);
+        struct dirent *e = readdir(d); /* NOLINT(concurrency-mt-unsafe): the stream is ours */
         if (!e)
             return errno ? tr_fail(err, TR_E_IO, errno, "read a folder") : 0;
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
@@ -158,7 +158,7 @@ static int pass_over_top(struct walk *w, bool *ret_seen, struct tr_err *err)
     }
     for (;;) {
         errno = 0;
-        struct dirent *e = readdir(d);
+        struct dirent *e = readdir(d); /* NOLINT(concurrency-mt-unsafe): the stream is ours */
         if (!e)
             return errno ? tr_fail(err, TR_E_IO, errno, "read a folder") : 0;
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)

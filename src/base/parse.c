@@ -7,6 +7,7 @@
  */
 #include "base/parse.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -253,22 +254,24 @@ const char *tr_format_duration_us(int64_t us, char out[static TR_HUMAN_MAX])
     uint64_t v = us < 0 ? -(uint64_t)us : (uint64_t)us;
 
     (void)snprintf(out, TR_HUMAN_MAX, "0"); /* stays for 0: every other value has a unit */
-    for (size_t i = TR_ARRAY_LEN(time_units); i-- > 0;) {
-        uint64_t f = time_units[i].factor;
+    for (size_t n = TR_ARRAY_LEN(time_units); n > 0; n--) {
+        const struct unit *unit = &time_units[n - 1];
+        uint64_t f = unit->factor;
+        uint64_t thousandth = f / 1000; /* 0 for microseconds: those have no decimals */
 
-        if (v < f || (f >= 1000 && v % (f / 1000) != 0))
+        assert(f > 0);
+        if (v < f || (thousandth && v % thousandth != 0))
             continue;
-        uint64_t milli = f >= 1000 ? v % f / (f / 1000) : 0;
+        uint64_t milli = thousandth ? v % f / thousandth : 0;
         if (milli == 0) {
-            (void)snprintf(out, TR_HUMAN_MAX, "%s%" PRIu64 "%s", sign, v / f, time_units[i].name);
+            (void)snprintf(out, TR_HUMAN_MAX, "%s%" PRIu64 "%s", sign, v / f, unit->name);
         } else {
             char frac[4];
 
             (void)snprintf(frac, sizeof(frac), "%03u", (unsigned)milli % 1000U);
-            for (size_t n = 3; n > 1 && frac[n - 1] == '0'; n--)
-                frac[n - 1] = '\0';
-            (void)snprintf(out, TR_HUMAN_MAX, "%s%" PRIu64 ".%s%s", sign, v / f, frac,
-                           time_units[i].name);
+            for (size_t k = 3; k > 1 && frac[k - 1] == '0'; k--)
+                frac[k - 1] = '\0';
+            (void)snprintf(out, TR_HUMAN_MAX, "%s%" PRIu64 ".%s%s", sign, v / f, frac, unit->name);
         }
         break;
     }

@@ -1,0 +1,46 @@
+# The front door. Meson does the building; see CONTRIBUTING.md.
+.PHONY: all build setup run test soak bench check install format clean
+.DEFAULT_GOAL := all
+
+BUILD := build
+TRIBUNAL := $(BUILD)/src/cli/tribunal
+WERROR := $(if $(CI),--werror)
+
+all: build
+
+$(BUILD)/build.ninja:
+	@dev/setup build
+	@meson setup $(BUILD) $(WERROR) >$(BUILD)-setup.log 2>&1 || { cat $(BUILD)-setup.log; exit 1; }
+	@rm -f $(BUILD)-setup.log
+
+build: $(BUILD)/build.ninja
+	@dev/setup build
+	@ninja -C $(BUILD) $(if $(V),-v,--quiet)
+
+run: build
+	@$(TRIBUNAL) doctor
+
+test: 
+	@dev/setup test
+	@$(MAKE) --no-print-directory build
+	@dev/test $(if $(AGAIN),--again) $(SUITES)
+
+soak:
+	@TRIBUNAL_SOAK=1 $(MAKE) --no-print-directory test
+
+check:
+	@dev/setup test
+	@$(MAKE) --no-print-directory build
+	@dev/test $(if $(AGAIN),--again) checks
+
+bench: build
+	@$(TRIBUNAL) bench all
+
+install: build
+	@meson install -C $(BUILD) --no-rebuild --quiet
+
+format:
+	@git ls-files --cached --others --exclude-standard '*.[ch]' | xargs clang-format -i
+
+clean:
+	@rm -rf $(BUILD)

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli.c - find the subcommand, read its options, report its failure.
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
+static const char *const log_formats[] = {"text", "json", NULL};
+static const char *const colors[] = {"auto", "always", "never", NULL};
+
+static const struct tr_conf_item common_items[] = {
+    {.name = "config",
+     .type = TR_CONF_STRING,
+     .at = offsetof(struct cli_common, config),
+     .unit = "FILE",
+     .doc = "read settings from this file",
+     .flags = TR_CONF_CLI_ONLY},
+    {.name = "log-level",
+     .type = TR_CONF_CHOICE,
+     .at = offsetof(struct cli_common, log_level),
+     .fallback = "info",
+     .choices = log_levels,
+     .doc = "how much to log"},
+    {.name = "log-format",
+     .type = TR_CONF_CHOICE,
+     .at = offsetof(struct cli_common, log_format),
+     .fallback = "text",
+     .choices = log_formats,
+     .doc = "log lines for people or for machines"},
+    {.name = "color",
+     .type = TR_CONF_CHOICE,
+     .at = offsetof(struct cli_common, color),
+     .fallback = "auto",
+     .choices = colors,
+     .doc = "colours on a terminal"},
+};
+
+static void print_list(const struct cli_group *g, FILE *out)
+{
+    int width = 8;
+
+    for (size_t i = 0; i < g->count; i++) {
+        int n = (int)strlen(g->commands[i].name);
+
+        width = n > width ? n : width;
+    }
+    (void)fprintf(out, "Usage: %s COMMAND [options]\n\n%s\n\nCommands:\n", g->name, g->summary);
+    for (size_t i = 0; i < g->count; i++)
+        (void)fprintf(out, "  %-*s  %s\n", width, g->commands[i].name, g->commands[i].summary);
+    (void)fprintf(out, "\n'%s COMMAND --help' says more about each.\n", g->name);
+}
+
+static int unknown_command(const struct cli_group *g, const char *word)
+{
+    const char *words[64];
+    size_t n = 0;
+
+    for (; n < g->count && n < TR_ARRAY_LEN(words) - 1; n++)
+        words[n] = g->commands[n].name;
+    words[n] = NULL;
+    const char *near = tr_conf_closest(word, words);
+    if (near)
+        (void)fprintf(stderr, "%s: unknown command '%.64s'; did you mean '%s'?\n", g->name, word,
+                      near);
+    else
+        (void)fprintf(stderr, "%s: unknown command '%.64s'; '%s --help' lists them\n", g->name,
+                      word, g->name);
+    return CLI_USAGE;
+}
+
+int cli_dispatch(const struct cli_group *group, int argc, char **argv)
+{
+    if (argc < 2) {
+        print_list(group, stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_list(group, stdout);
+        return CLI_OK;
+    }
+    for (size_t i = 0; i < group->count; i++) {
+        if (strcmp(group->commands[i].name, argv[1]) == 0)
+            return group->commands[i].run(argc - 1, argv + 1);
+    }
+    return unknown_command(group, argv[1]);
+}
+
+bool cli_begin(struct cli_run *run, const struct cli_doc *doc, void *into, int argc, char **argv,
+               int *ret_exit)
+{
+    struct tr_err err = TR_ERR_INIT;
+
+    *run = (struct cli_run){.doc = doc};
+    const struct tr_conf_table tables[] = {
+        {.items = common_items, .count = TR_ARRAY_LEN(common_items), .into = &run->common},
+        {.items = doc->items, .count = doc->count, .into = into},
+    };
+    const struct tr_conf_program p = {
+        .name = doc->name,
+        .usage = doc->usage,
+        .summary = doc->summary,
+        .examples = doc->examples,
+        .tables = tables,
+        .ntables = doc->count ? 2 : 1,
+        .args_min = doc->args_min,
+        .args_max = doc->args_max,
+    };
+    int r = tr_conf_load(&p, argc, argv, &run->conf, &err);
+    if (r < 0) {
+        *ret_exit = cli_fail(run, &err);
+        return false;
+    }
+    if (run->conf.help) {
+        tr_conf_print_help(&p, &run->conf, stdout);
+        *ret_exit = CLI_OK;
+        return false;
+    }
+    tr_log_setup(STDERR_FILENO, (enum tr_log_format)run->common.log_format,
+                 (enum tr_log_level)run->common.log_level);
+    return true;
+}
+
+void cli_end(struct cli_run *run)
+{
+    tr_conf_done(&run->conf);
+}
+
+int cli_fail(const struct cli_run *run, const struct tr_err *err)
+{
+    (void)fprintf(stderr, "%s: %s\n", run->doc->name, err->msg);
+    /* What the configuration names and is not there is the user's to mend, as a wrong flag is. */
+    return tr_err_class(err->code) == TR_E_USAGE ? CLI_USAGE : CLI_FAULT;
+}
+
+bool cli_color(const struct cli_run *run, int fd)
+{
+    const char *no = secure_getenv("NO_COLOR");
+    const char *term = secure_getenv("TERM");
+
+    if (run->common.color != 0)
+        return run->common.color == 1;
+    return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
+}

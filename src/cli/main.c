@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * main.c - the command people type. It only finds the subcommand.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+
+static const struct cli_command commands[] = {
+    {"config", "check a configuration file or print a sample", cmd_config},
+};
+
+int main(int argc, char **argv)
+{
+    static const struct cli_group group = {
+        .name = "tribunal",
+        .summary = "Judges programs: compiles them, runs them in a sandbox, says the verdict.",
+        .commands = commands,
+        .count = TR_ARRAY_LEN(commands),
+    };
+
+    if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
+        (void)printf("tribunal %s\n", TRIBUNAL_VERSION);
+        return CLI_OK;
+    }
+    return cli_dispatch(&group, argc, argv);
+}

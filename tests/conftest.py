@@ -1,0 +1,51 @@
+"""Shared servers: one of each kind for the whole session, because starting one costs seconds.
+
+A test that needs an empty database takes `fresh_db(server)`. One that kills or restarts its server starts
+its own from `harness` instead. A server that cannot be had here skips the test loudly,
+or fails it when TRIBUNAL_MUST_WORK=1.
+"""
+
+import contextlib
+import os
+
+import pytest
+
+import harness
+
+
+def start_or_skip(name):
+    """A started server of this kind, or the end of the test with the reason."""
+    try:
+        return harness.SERVERS[name]().start()
+    except harness.Unavailable as err:
+        if os.environ.get("TRIBUNAL_MUST_WORK") == "1":
+            pytest.fail(f"{name} must work here (TRIBUNAL_MUST_WORK=1): {err}", pytrace=False)
+        pytest.skip(f"{name} CANNOT RUN HERE: {err}")
+
+
+def session_server(name):
+    @pytest.fixture(scope="session", name=name)
+    def serve():
+        server = start_or_skip(name)
+        yield server
+        server.stop()
+
+    return serve
+
+
+postgres = session_server("postgres")
+mariadb = session_server("mariadb")
+mysql = session_server("mysql")
+nats = session_server("nats")
+nats_cluster = session_server("nats_cluster")
+redis = session_server("redis")
+s3 = session_server("s3")
+chromium = session_server("chromium")
+
+
+@pytest.fixture
+def fresh_db():
+    """A function that takes a database server and gives the URL of a new empty database,
+    which is dropped when the test ends."""
+    with contextlib.ExitStack() as stack:
+        yield lambda server: stack.enter_context(server.new_database())
