@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "queue_sql.h"
+#include "queue/queue_sql.h"
 
 enum tqi_backend {
     BE_POSTGRES,

@@ -4,8 +4,8 @@
  *
  * SQLite has one writer, so a heartbeat could wait behind anybody's transaction. Instead every
  * handle that claims owns one byte of the file PATH-live, by an OFD lock: the kernel drops it when
- * the process dies, however it dies, and reclaim sees it at once. The number of the byte comes
- * from an AUTOINCREMENT row, so that it is never used twice.
+ * the process dies, however it dies, and reclaim sees it at once. Which byte is drawn from 2^62, so
+ * that none is used twice; the file stays empty, a lock needs no bytes.
  *
  * Never open or close the database file itself here: closing any descriptor of it drops SQLite's
  * own POSIX locks. The lock file is never unlinked: two processes could then lock two files.
@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/rand.h"
 #include "queue/internal.h"
 
 static int open_lock_file(const tq *q, struct tr_err *err)
@@ -29,42 +30,21 @@ static int open_lock_file(const tq *q, struct tr_err *err)
     return fd < 0 ? tr_fail(err, TR_E_IO, errno, "open '%s'", path.data) : fd;
 }
 
-static int add_row(void *arg, const struct tq_val *cols, int ncols)
-{
-    *(int64_t *)arg = tqi_val_int(&cols[0]);
-    return 0;
-}
-
-static int add_executor(struct tqi_link *l, void *arg, struct tr_err *err)
-{
-    struct tq_val name = tqi_text(l->q->worker);
-
-    int r = tqi_exec(l, S_EXECUTOR_ADD, &name, 1, add_row, arg, NULL, err);
-    if (r < 0)
-        return r;
-    /* Rows are only there to number them; some are kept for people to look at. */
-    struct tq_val old[] = {tqi_int(*(int64_t *)arg - 1000), tqi_int(1000)};
-    return tqi_exec(l, S_EXECUTOR_PRUNE, old, 2, NULL, NULL, NULL, err);
-}
-
 static bool no_file(const tq *q)
 {
     return !strcmp(q->info.path, ":memory:") || !strncmp(q->info.path, "file:", 5);
 }
 
-/* Before the first claim of a handle, outside of any caller's transaction. */
+/* Before the first claim of a handle. Writes nothing to the database: the caller may hold its lock.
+ */
 int tqi_live_begin(tq *q, struct tr_err *err)
 {
-    int64_t id = 0;
-
     if (q->be != BE_SQLITE || q->executor > 0 || no_file(q))
         return 0;
     tr_autoclose int fd = open_lock_file(q, err);
     if (fd < 0)
         return fd;
-    int r = tqi_run(q, OP_TX, add_executor, &id, err);
-    if (r < 0)
-        return r;
+    int64_t id = (int64_t)(tr_random_u64() >> 2) + 1;
     struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)id, .l_len = 1};
     if (fcntl(fd, F_OFD_SETLK, &byte) < 0)
         return tr_fail(err, TR_E_IO, errno, "lock byte %lld of the lock file", (long long)id);

@@ -80,7 +80,7 @@ UPDATE job_queue SET fair_rank = ?2 WHERE id = ?1
 -- name: claim_pick
 SELECT {job}, {now} FROM job_queue j FORCE INDEX (job_queue_ready) WHERE j.queue_name = ?1 AND j.state = 1 AND (?6 = 1 OR NOT EXISTS (SELECT 1 FROM queue_config g WHERE g.queue_name = ?1 AND {special})) ORDER BY j.priority DESC, j.fair_rank, j.id LIMIT ?2 FOR UPDATE SKIP LOCKED
 -- name: claim
-UPDATE job_queue SET state = 2, attempts = attempts + 1, run_lease = run_lease + 1, locked_by = ?4, executor = ?5, lease_until = {now} + ?3, first_locked_at = coalesce(first_locked_at, {now}), updated_at = {now}, unique_slot = CASE WHEN unique_scope = 1 THEN NULL ELSE unique_slot END WHERE id IN (/*each ,*/?1/*end*/)
+UPDATE job_queue SET state = 2, attempts = attempts + 1, run_lease = run_lease + 1, locked_by = ?4, executor = ?5, lease_until = ?6 + ?3, first_locked_at = coalesce(first_locked_at, ?6), updated_at = ?6, unique_slot = CASE WHEN unique_scope = 1 THEN NULL ELSE unique_slot END WHERE id IN (/*each ,*/?1/*end*/)
 
 -- name: lock
 SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id IN (/*each ,*/?1/*end*/) AND j.state = 2 ORDER BY j.id FOR UPDATE

@@ -12,12 +12,6 @@ CREATE TABLE job_idempotency (
     until_at           INTEGER
 );
 CREATE INDEX job_idempotency_until ON job_idempotency (until_at) WHERE until_at IS NOT NULL;
--- Who claims: the row's number is the byte of the lock file that a live handle keeps locked.
-CREATE TABLE job_executor (
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
-    name       TEXT NOT NULL,
-    started_at INTEGER NOT NULL
-);
 -- A stale ack that must not be committed: the insert rolls the caller's whole transaction back.
 CREATE TABLE job_poison (x INTEGER);
 CREATE TRIGGER job_poison_raise BEFORE INSERT ON job_poison

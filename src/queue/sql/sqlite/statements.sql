@@ -236,12 +236,6 @@ SELECT {job}, j.slot, j.has_next FROM job_queue j INDEXED BY job_queue_lease WHE
 -- name: orphans
 SELECT {job}, j.slot, j.has_next FROM job_queue j INDEXED BY job_queue_lease WHERE j.state = 2 AND j.executor = ?1 LIMIT ?2
 
--- name: executor_add
-INSERT INTO job_executor (name, started_at) VALUES (?1, {now}) RETURNING id
-
--- name: executor_prune
-DELETE FROM job_executor WHERE id IN (SELECT id FROM job_executor WHERE id < ?1 LIMIT ?2)
-
 -- name: once
 INSERT INTO job_idempotency VALUES (?1, {now}, CASE WHEN ?2 > 0 THEN {now} + ?2 END) ON CONFLICT DO NOTHING
 

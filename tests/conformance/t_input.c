@@ -1,0 +1,2 @@
+#include "conf.h"
+const struct promise input_promises[] = {{NULL, NULL}};

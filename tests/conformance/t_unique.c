@@ -1,0 +1,2 @@
+#include "conf.h"
+const struct promise unique_promises[] = {{NULL, NULL}};
