@@ -428,7 +428,7 @@ static void wipe(void)
                                          "job_idempotency", "biz"};
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-        sql(own, "%s %s", E.pg ? "TRUNCATE" : "DELETE FROM", tables[i]);
+        sql(own, "DELETE FROM %s", tables[i]);
 }
 
 int suite_setup(void **state)
