@@ -270,8 +270,11 @@ static int enqueue_op(struct tqi_link *l, void *arg, struct tr_err *err)
     struct enqueue *e = arg;
     size_t nplain = 0;
 
-    for (size_t i = 0; i < e->n; i++)
+    for (size_t i = 0; i < e->n; i++) {
         e->news[i].rank = 0;
+        if (l->q->be == BE_POSTGRES)
+            tqi_mark_enqueued(l->q, e->news[i].item.queue, e->news[i].item.priority);
+    }
     int r = rank_all(l, e->news, e->n, err);
     for (size_t i = 0; i < e->n && r >= 0; i++) {
         if (e->news[i].item.unique_len == 0) {

@@ -165,6 +165,7 @@ int tqi_group_rank(struct tqi_link *l, const char *queue, int prio, const char *
 int tqi_mark_claim(struct tqi_link *l, struct tqi_queue *m, const struct tq_val params[6],
                    tq_batch *b, struct tr_err *err);
 void tqi_mark_reset(tq *q, const char *queue); /* NULL: all queues */
+void tqi_mark_enqueued(tq *q, const char *queue, int64_t prio);
 
 struct tqi_config {
     struct tq_config c;

@@ -21,7 +21,9 @@ enum {
     LAG_US = 30000,
     SCAN_MIN_US = 50000,
     SCAN_MAX_US = 3000000,
-    SCAN_SHARE = 20
+    SCAN_SHARE = 20,
+    SCAN_CHEAP_US =
+        2000 /* below this nobody waits for a scan: an idle worker finds what is there */
 };
 
 void tqi_mark_reset(tq *q, const char *queue)
@@ -29,6 +31,17 @@ void tqi_mark_reset(tq *q, const char *queue)
     for (int i = 0; i < q->nqueues; i++)
         if (!queue || !strcmp(q->queues[i].name, queue))
             q->queues[i].scan_now = true;
+}
+
+/* This handle enqueued with a priority whose lane is not followed yet. */
+void tqi_mark_enqueued(tq *q, const char *queue, int64_t prio)
+{
+    struct tqi_queue *m = tqi_queue(q, queue);
+
+    for (int i = 0; i < m->nlanes; i++)
+        if (m->lanes[i].prio == prio)
+            return;
+    m->scan_now = true;
 }
 
 static struct tqi_lane *lane_of(struct tqi_queue *m, int64_t prio)
@@ -119,7 +132,8 @@ int tqi_mark_claim(struct tqi_link *l, struct tqi_queue *m, const struct tq_val 
         return r;
     }
     int r = claim_marked(l, m, p, b, err);
-    if (r >= 0 && b->n - from < max && age >= m->scan_cost_us * SCAN_SHARE) {
+    if (r >= 0 && b->n - from < max &&
+        (m->scan_cost_us < SCAN_CHEAP_US || age >= m->scan_cost_us * SCAN_SHARE)) {
         struct tq_val rest[6];
 
         memcpy(rest, p, sizeof(rest));

@@ -188,4 +188,4 @@ SELECT {old} FROM job_history h WHERE h.id = ?1 ORDER BY h.run_lease DESC LIMIT 
 -- name: blob_used
 SELECT 1 FROM job_queue WHERE blob_name = ?1 UNION ALL SELECT 1 FROM job_history WHERE blob_name = ?1 LIMIT 1
 -- name: peek
-SELECT CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE queue_name = ?1 AND state = 1) THEN 0 ELSE (SELECT min(available_at) FROM job_queue WHERE queue_name = ?1 AND state = 0) - {now} END
+SELECT coalesce((SELECT 0 FROM job_queue WHERE queue_name = ?1 AND state = 1 ORDER BY priority DESC, fair_rank, id LIMIT 1), (SELECT min(available_at) FROM job_queue WHERE queue_name = ?1 AND state = 0) - {now})

@@ -187,4 +187,4 @@ SELECT {old} FROM job_history h WHERE h.id = $1 ORDER BY h.run_lease DESC LIMIT 
 -- name: blob_used
 SELECT 1 WHERE EXISTS (SELECT 1 FROM job_queue WHERE payload = $1 AND payload_kind >= 2) OR EXISTS (SELECT 1 FROM job_history WHERE payload = $1 AND payload_kind >= 2)
 -- name: peek
-SELECT CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE queue_name = $1 AND state = 1) THEN 0 ELSE (SELECT min(available_at) FROM job_queue WHERE queue_name = $1 AND state = 0) - {now} END
+SELECT coalesce((SELECT 0 FROM job_queue WHERE queue_name = $1 AND state = 1 ORDER BY priority DESC, fair_rank, id LIMIT 1), (SELECT min(available_at) FROM job_queue WHERE queue_name = $1 AND state = 0) - {now})

@@ -245,4 +245,4 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM job_queue WHERE payload = ?1 AND payload_ki
 -- name: data_version
 PRAGMA data_version
 -- name: peek
-SELECT CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE queue_name = ?1 AND state = 1) THEN 0 ELSE (SELECT min(available_at) FROM job_queue WHERE queue_name = ?1 AND state = 0) - {now} END
+SELECT coalesce((SELECT 0 FROM job_queue WHERE queue_name = ?1 AND state = 1 ORDER BY priority DESC, fair_rank, id LIMIT 1), (SELECT min(available_at) FROM job_queue WHERE queue_name = ?1 AND state = 0) - {now})
