@@ -10,6 +10,8 @@
 #include "cli/commands.h"
 
 static const struct cli_command commands[] = {
+    {"queue", "look after the job queue in a database", cmd_queue},
+    {"bench", "measure this machine", cmd_bench},
     {"config", "check a configuration file or print a sample", cmd_config},
 };
 

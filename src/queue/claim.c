@@ -101,9 +101,9 @@ int tqi_promote(struct tqi_link *l, const char *queue, struct tr_err *err)
     if (r >= 0 && d->ngrouped)
         r = rank_due(l, queue, d, err);
     int n = d->n;
+    for (int i = 0; i < n; i++)
+        tqi_mark_lower(l->q, queue, d->prio[i], 0, d->id[i]);
     due_done(d);
-    if (r >= 0 && n > 0)
-        tqi_mark_reset(l->q, queue);
     return r < 0 ? r : n;
 }
 

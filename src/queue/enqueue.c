@@ -270,11 +270,8 @@ static int enqueue_op(struct tqi_link *l, void *arg, struct tr_err *err)
     struct enqueue *e = arg;
     size_t nplain = 0;
 
-    for (size_t i = 0; i < e->n; i++) {
+    for (size_t i = 0; i < e->n; i++)
         e->news[i].rank = 0;
-        if (l->q->be == BE_POSTGRES)
-            tqi_mark_enqueued(l->q, e->news[i].item.queue, e->news[i].item.priority);
-    }
     int r = rank_all(l, e->news, e->n, err);
     for (size_t i = 0; i < e->n && r >= 0; i++) {
         if (e->news[i].item.unique_len == 0) {
@@ -290,6 +287,9 @@ static int enqueue_op(struct tqi_link *l, void *arg, struct tr_err *err)
         r = insert_plain(l, e->plain, nplain, err);
     if (r >= 0)
         r = notify(l, e, err);
+    for (size_t i = 0; i < e->n && r >= 0; i++)
+        tqi_mark_lower(l->q, e->news[i].item.queue, e->news[i].item.priority, e->news[i].rank,
+                       e->news[i].out.id);
     return r < 0 ? r : 0;
 }
 

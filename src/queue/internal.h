@@ -48,7 +48,6 @@ struct tqi_queue {
     struct tqi_lane lanes[TQI_LANES_MAX];
     int nlanes;
     int64_t scan_at_us, scan_cost_us; /* last claim without marks */
-    bool scan_now;
     int64_t promoted_at_us;
     int64_t notified_at_us;
     bool special; /* configuration that the fast claim must not pass by */
@@ -165,7 +164,7 @@ int tqi_group_rank(struct tqi_link *l, const char *queue, int prio, const char *
 int tqi_mark_claim(struct tqi_link *l, struct tqi_queue *m, const struct tq_val params[6],
                    tq_batch *b, struct tr_err *err);
 void tqi_mark_reset(tq *q, const char *queue); /* NULL: all queues */
-void tqi_mark_enqueued(tq *q, const char *queue, int64_t prio);
+void tqi_mark_lower(tq *q, const char *queue, int64_t prio, int64_t rank, int64_t id);
 
 struct tqi_config {
     struct tq_config c;

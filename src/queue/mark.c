@@ -30,18 +30,7 @@ void tqi_mark_reset(tq *q, const char *queue)
 {
     for (int i = 0; i < q->nqueues; i++)
         if (!queue || !strcmp(q->queues[i].name, queue))
-            q->queues[i].scan_now = true;
-}
-
-/* This handle enqueued with a priority whose lane is not followed yet. */
-void tqi_mark_enqueued(tq *q, const char *queue, int64_t prio)
-{
-    struct tqi_queue *m = tqi_queue(q, queue);
-
-    for (int i = 0; i < m->nlanes; i++)
-        if (m->lanes[i].prio == prio)
-            return;
-    m->scan_now = true;
+            q->queues[i].nlanes = 0;
 }
 
 static struct tqi_lane *lane_of(struct tqi_queue *m, int64_t prio)
@@ -58,6 +47,23 @@ static struct tqi_lane *lane_of(struct tqi_queue *m, int64_t prio)
     m->nlanes++;
     m->lanes[i] = (struct tqi_lane){.prio = prio, .rank = -1, .next_rank = -1};
     return &m->lanes[i];
+}
+
+/* A job of ours becomes ready: its lane must not have passed it. */
+void tqi_mark_lower(tq *q, const char *queue, int64_t prio, int64_t rank, int64_t id)
+{
+    struct tqi_queue *m = tqi_queue(q, queue);
+
+    if (q->be != BE_POSTGRES || m->nlanes == 0)
+        return;
+    struct tqi_lane *lane = lane_of(m, prio);
+    if (!lane) {
+        m->nlanes = 0;
+    } else if (rank < lane->rank || (rank == lane->rank && id <= lane->id)) {
+        lane->rank = lane->next_rank = rank;
+        lane->id = lane->next_id = id - 1;
+        lane->next_at_us = tr_clock_mono_us();
+    }
 }
 
 static void advance(struct tqi_queue *m, const tq_batch *b, int from, int64_t now)
@@ -106,7 +112,6 @@ static int claim_scan(struct tqi_link *l, struct tqi_queue *m, const struct tq_v
     int r = tqi_exec(l, S_CLAIM, p, 6, tqi_batch_row, b, NULL, err);
     m->scan_at_us = tr_clock_mono_us();
     m->scan_cost_us = m->scan_at_us - start;
-    m->scan_now = false;
     return r;
 }
 
@@ -126,7 +131,7 @@ int tqi_mark_claim(struct tqi_link *l, struct tqi_queue *m, const struct tq_val 
     /* In a caller's transaction a rollback would bring jobs back behind the mark. */
     if (!l->own)
         return tqi_exec(l, S_CLAIM, p, 6, tqi_batch_row, b, NULL, err);
-    if (m->scan_now || m->nlanes == 0 || age >= scan_every_us(m)) {
+    if (m->nlanes == 0 || age >= scan_every_us(m)) {
         int r = claim_scan(l, m, p, b, err);
         advance(m, b, from, tr_clock_mono_us());
         return r;

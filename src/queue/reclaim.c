@@ -95,8 +95,6 @@ static int reclaim_op(struct tqi_link *l, void *arg, struct tr_err *err)
         r = tqi_finish(l, c->fin, nfin, false, false, err);
     if (r >= 0 && nreq)
         r = tqi_requeue(l, c->req, nreq, err);
-    if (r >= 0 && b->n)
-        tqi_mark_reset(l->q, NULL);
     return r < 0 ? r : b->n;
 }
 

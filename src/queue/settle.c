@@ -288,7 +288,7 @@ static int decide(struct tqi_link *l, struct settle *s, struct tq_settlement *it
     if (r < 0)
         return r;
     add_requeue(s, it, &g.c, job->attempts);
-    tqi_mark_reset(l->q, job->queue);
+    tqi_mark_lower(l->q, job->queue, job->priority, 0, job->ref.id);
     return s->rows->extra[row].slot >= 0 ? tqi_slot_free(l, job->ref.id, err) : 0;
 }
 
