@@ -47,6 +47,7 @@ struct tqi_queue {
     char name[TQ_NAME_MAX + 1];
     struct tqi_lane lanes[TQI_LANES_MAX];
     int nlanes;
+    int64_t floor;                    /* lanes of this priority and above are all known */
     int64_t scan_at_us, scan_cost_us; /* last claim without marks */
     int64_t promoted_at_us;
     int64_t notified_at_us;

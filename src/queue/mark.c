@@ -11,6 +11,9 @@
  * that were nacked, reclaimed or promoted by somebody else. So a mark follows at a distance
  * (LAG_US), and a scan from the start runs often: as often as it costs at most a twentieth of the
  * time, and at least every SCAN_MAX_US. Without a held snapshot that is every SCAN_MIN_US.
+ *
+ * A scan that filled its batch has seen every lane down to the last one it took from (floor), and
+ * nothing below: a claim that the lanes above the floor cannot fill scans again.
  */
 #include <string.h>
 
@@ -93,14 +96,16 @@ static int claim_marked(struct tqi_link *l, const struct tqi_queue *m, const str
                         tq_batch *b, struct tr_err *err)
 {
     struct tq_val cells[TQI_LANES_MAX * 3];
+    size_t n = 0;
 
-    for (int i = 0; i < m->nlanes; i++) {
-        cells[3 * i] = tqi_int(m->lanes[i].prio);
-        cells[3 * i + 1] = tqi_int(m->lanes[i].rank);
-        cells[3 * i + 2] = tqi_int(m->lanes[i].id);
+    for (; n < (size_t)m->nlanes && m->lanes[n].prio >= m->floor; n++) {
+        cells[3 * n] = tqi_int(m->lanes[n].prio);
+        cells[3 * n + 1] = tqi_int(m->lanes[n].rank);
+        cells[3 * n + 2] = tqi_int(m->lanes[n].id);
     }
-    struct tqi_set set = {
-        .types = "iii", .cells = cells, .nrows = (size_t)m->nlanes, .extra = p, .nextra = 6};
+    if (n == 0)
+        return 0;
+    struct tqi_set set = {.types = "iii", .cells = cells, .nrows = n, .extra = p, .nextra = 6};
     return tqi_exec_set(l, S_CLAIM_MARKED, &set, tqi_batch_row, b, NULL, err);
 }
 
@@ -108,10 +113,18 @@ static int claim_scan(struct tqi_link *l, struct tqi_queue *m, const struct tq_v
                       tq_batch *b, struct tr_err *err)
 {
     int64_t start = tr_clock_mono_us();
+    int from = b->n;
 
     int r = tqi_exec(l, S_CLAIM, p, 6, tqi_batch_row, b, NULL, err);
     m->scan_at_us = tr_clock_mono_us();
     m->scan_cost_us = m->scan_at_us - start;
+    m->floor = INT64_MIN;
+    if (b->n - from == p[1].i) {
+        m->floor = INT64_MAX;
+        for (int i = from; i < b->n; i++)
+            if (b->jobs[i].priority < m->floor)
+                m->floor = b->jobs[i].priority;
+    }
     return r;
 }
 
@@ -137,8 +150,9 @@ int tqi_mark_claim(struct tqi_link *l, struct tqi_queue *m, const struct tq_val 
         return r;
     }
     int r = claim_marked(l, m, p, b, err);
-    if (r >= 0 && b->n - from < max &&
-        (m->scan_cost_us < SCAN_CHEAP_US || age >= m->scan_cost_us * SCAN_SHARE)) {
+    bool due = m->floor > INT64_MIN || m->scan_cost_us < SCAN_CHEAP_US ||
+               age >= m->scan_cost_us * SCAN_SHARE;
+    if (r >= 0 && b->n - from < max && due) {
         struct tq_val rest[6];
 
         memcpy(rest, p, sizeof(rest));

@@ -360,6 +360,13 @@ int main(void)
     MUST(r >= 0, "migrate down: %d", r);
     r = tq_migrate(q, -1, &err);
     MUST(r >= 0, "migrate up: %d", r);
+    for (int i = 0; i < 2; i++) { /* what is reclaimed stays scheduled, however slow we are */
+        struct tq_config c = TQ_CONFIG_INIT;
+
+        c.base_backoff_us = c.max_backoff_us = FAR;
+        r = tq_config_set(q, queues[i], &c, &err);
+        MUST(r == 0, "config: %d", r);
+    }
     for (step = 0; step < steps; step++) {
         ops[draw(sizeof(ops) / sizeof(ops[0]))]();
         if (step % 50 == 0)
