@@ -18,7 +18,7 @@ COMMIT
 ROLLBACK
 -- An old estimate must never make a claim read the whole table.
 -- name: setup
-SET enable_seqscan = off; SET jit = off;
+SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
 -- name: poison
 DO $tq$ BEGIN RAISE EXCEPTION 'the job is no longer ours' USING ERRCODE = 'TQ001'; END $tq$
 
@@ -94,13 +94,13 @@ SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = $1 FOR UPDATE
 SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.state = 2 AND j.lease_until <= {now} ORDER BY j.lease_until LIMIT $1 FOR UPDATE SKIP LOCKED
 -- name: finish
 WITH s AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) AS t(id, lease, status, outcome)),
-d AS (DELETE FROM job_queue j USING s WHERE j.id = ANY ($1::bigint[]) AND j.id = s.id AND j.run_lease = s.lease AND (j.state = 2 OR $6::bigint = 1) AND ($5::bigint = 1 OR (j.slot IS NULL AND j.has_next = 0)) RETURNING j.*, s.status, s.outcome),
+d AS (DELETE FROM job_queue j USING s WHERE j.id = s.id AND j.run_lease = s.lease AND (j.state = 2 OR $6::bigint = 1) AND ($5::bigint = 1 OR (j.slot IS NULL AND j.has_next = 0)) RETURNING j.*, s.status, s.outcome),
 h AS (INSERT INTO job_history (id, run_lease, created_at, started_at, finished_at, priority, attempts, max_attempts, crashes, max_crashes, payload_kind, unique_scope, queue_name, kind, group_key, processed_by, status_final, unique_key, payload, result)
 SELECT id, run_lease, created_at, first_locked_at, {now}, priority, attempts, max_attempts, crashes, max_crashes, payload_kind, unique_scope, queue_name, kind, group_key, locked_by, CASE status WHEN 4 THEN 'completed' WHEN 5 THEN 'dead_letter' WHEN 6 THEN 'discarded' ELSE 'cancelled' END, unique_key, payload, outcome FROM d)
 SELECT id, run_lease, slot, has_next FROM d
 -- name: requeue
 WITH s AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[]) AS t(id, lease, delay, da, dc, ended, error)),
-u AS (UPDATE job_queue j SET state = CASE WHEN s.delay > 0 THEN 0 ELSE 1 END, available_at = {now} + s.delay, lease_until = NULL, locked_by = NULL, executor = NULL, slot = NULL, fair_rank = 0, attempts = greatest(j.attempts + s.da, 0), crashes = j.crashes + s.dc, last_error = coalesce(s.error, j.last_error), updated_at = {now} FROM s WHERE j.id = ANY ($1::bigint[]) AND j.id = s.id AND j.run_lease = s.lease AND j.state = 2 RETURNING j.id, j.run_lease, s.ended, s.error),
+u AS (UPDATE job_queue j SET state = CASE WHEN s.delay > 0 THEN 0 ELSE 1 END, available_at = {now} + s.delay, lease_until = NULL, locked_by = NULL, executor = NULL, slot = NULL, fair_rank = 0, attempts = greatest(j.attempts + s.da, 0), crashes = j.crashes + s.dc, last_error = coalesce(s.error, j.last_error), updated_at = {now} FROM s WHERE j.id = s.id AND j.run_lease = s.lease AND j.state = 2 RETURNING j.id, j.run_lease, s.ended, s.error),
 a AS (INSERT INTO job_attempt SELECT id, run_lease, {now}, ended, $8, error FROM u)
 SELECT id, run_lease FROM u
 -- name: attempt_lost
@@ -109,7 +109,7 @@ INSERT INTO job_attempt VALUES ($1, $2, {now}, 9, $3, $4) ON CONFLICT DO NOTHING
 UPDATE job_queue SET progress = $3, updated_at = {now} WHERE id = $1 AND run_lease = $2 AND state = 2
 -- name: beat
 WITH s AS (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS t(id, lease)),
-l AS MATERIALIZED (SELECT j.id FROM job_queue j JOIN s ON j.id = s.id AND j.run_lease = s.lease WHERE j.id = ANY ($1::bigint[]) AND j.state = 2 FOR UPDATE OF j SKIP LOCKED)
+l AS MATERIALIZED (SELECT j.id FROM job_queue j JOIN s ON j.id = s.id AND j.run_lease = s.lease WHERE j.state = 2 FOR UPDATE OF j SKIP LOCKED)
 UPDATE job_queue j SET lease_until = {now} + $3, updated_at = {now} WHERE j.id = ANY (ARRAY (SELECT id FROM l)) RETURNING j.id, j.run_lease, j.cancel_requested
 -- name: verify
 SELECT CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE id = $1 AND run_lease = $2 AND state = 2) THEN 1
