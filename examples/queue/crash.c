@@ -1,7 +1,6 @@
 /* Enqueue in a transaction, crash in the middle of the work, recover: one mail, not two, not none.
  *   cc crash.c $(pkg-config --cflags --libs tribunal-queue sqlite3) && ./a.out shop.db */
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <tribunal/queue_sqlite.h>
 #include <unistd.h>
@@ -27,8 +26,8 @@ static void work(const char *path, int enqueue, int crash)
     struct tq_item job = TQ_ITEM_INIT;
     char url[512];
     sqlite3 *db; /* our own connection: our rows and the queue's are one transaction on it */
-    tq *q = NULL;
-    tq_batch *b = NULL;
+    tq *q;
+    tq_batch *b;
 
     o.driver = tq_sqlite_driver();
     snprintf(url, sizeof(url), "sqlite:%s", path);
@@ -43,7 +42,7 @@ static void work(const char *path, int enqueue, int crash)
     }
     run(db, "COMMIT");
     while (tq_claim(q, "mail", 1, 60000000, &b, &err) == 0)
-        check(tq_wait(q, "mail", 5000000, &err) >= 0, "wait"); /* a dead worker's job comes back */
+        check(tq_wait(q, "mail", 5000000, &err) >= 0, "wait"); /* brings a dead worker's job back */
     run(db, "BEGIN IMMEDIATE; INSERT INTO mails VALUES ('thank you')");
     check(tq_tx_ack(q, tq_tx_sqlite(db), tq_batch_job(b, 0)->ref, "ok", 2, &err) >= 0, "ack");
     if (crash)

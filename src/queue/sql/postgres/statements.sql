@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- statement_timestamp(): now() stands still in the caller's transaction, clock_timestamp() is
 -- volatile and would turn index conditions into filters.
--- define now (extract(epoch FROM statement_timestamp()) * 1000000)::bigint
+-- Inside a sub-select it is worked out once for the statement, not for every row.
+-- define now (SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint)
 -- define job j.id, j.run_lease, j.state, j.priority, j.attempts, j.max_attempts, j.crashes, j.max_crashes, j.payload_kind, j.cancel_requested, j.queue_name, j.kind, j.group_key, j.locked_by, j.unique_key, j.payload, j.progress, j.last_error, j.fair_rank, j.created_at, j.available_at, j.first_locked_at, j.lease_until, NULL::bigint
 -- define old h.id, h.run_lease, CASE h.status_final WHEN 'completed' THEN 4 WHEN 'dead_letter' THEN 5 WHEN 'discarded' THEN 6 ELSE 7 END, h.priority, h.attempts, h.max_attempts, h.crashes, h.max_crashes, h.payload_kind, 0, h.queue_name, h.kind, h.group_key, h.processed_by, h.unique_key, h.payload, NULL::bytea, h.result, 0::bigint, h.created_at, h.created_at, h.started_at, NULL::bigint, h.finished_at
 -- define special (g.paused <> 0 OR g.concurrency_limit > 0 OR g.rate_per_sec > 0 OR g.max_lease_us > 0)
