@@ -9,8 +9,8 @@
  *
  * Jobs may appear behind a mark: transactions that commit later than the ids they took, and jobs
  * that were nacked, reclaimed or promoted by somebody else. So a mark follows at a distance
- * (LAG_US), and a scan from the start runs often: as often as it costs at most a twentieth of the
- * time, and at least every SCAN_MAX_US. Without a held snapshot that is every SCAN_MIN_US.
+ * (LAG_US), and a scan from the start runs often: as often as it costs at most a twenty-fifth of
+ * the time, and at least every SCAN_MAX_US. Without a held snapshot that is every SCAN_MIN_US.
  *
  * A scan that filled its batch has seen every lane down to the last one it took from (floor), and
  * nothing below: a claim that the lanes above the floor cannot fill scans again.
@@ -21,10 +21,10 @@
 #include "queue/internal.h"
 
 enum {
-    LAG_US = 30000,
+    LAG_US = 5000,
     SCAN_MIN_US = 50000,
-    SCAN_MAX_US = 3000000,
-    SCAN_SHARE = 20,
+    SCAN_MAX_US = 10000000,
+    SCAN_SHARE = 25,
     SCAN_CHEAP_US =
         2000 /* below this nobody waits for a scan: an idle worker finds what is there */
 };
