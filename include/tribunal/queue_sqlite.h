@@ -205,7 +205,8 @@ static inline int tq_sqlite_open(const struct tq_conninfo *info, void **ret_conn
                                  struct tr_err *err)
 {
     sqlite3 *db = NULL;
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE |
+                SQLITE_OPEN_NOMUTEX; /* a handle belongs to one thread at a time */
     int rc, r;
 
     rc = sqlite3_open_v2(info->path, &db, flags, NULL);

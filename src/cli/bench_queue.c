@@ -30,7 +30,7 @@ static int open_quiet(const struct bench *b, tq **ret, struct tr_err *err)
 int bench_wipe(tq *q, struct tr_err *err)
 {
     static const char *const tables[] = {"job_queue", "job_history"};
-    struct tq_tx tx;
+    struct tq_tx tx = {0};
 
     int r = tq_begin(q, &tx, err);
     for (size_t i = 0; i < TR_ARRAY_LEN(tables) && r >= 0; i++) {
@@ -251,7 +251,7 @@ static int bare_tables(tq *q, bool make, struct tr_err *err)
         {"DROP TABLE IF EXISTS tq_bench_from", "DROP TABLE IF EXISTS tq_bench_to"},
         {"CREATE TABLE tq_bench_from (LIKE job_queue INCLUDING ALL)",
          "CREATE TABLE tq_bench_to (LIKE job_history INCLUDING ALL)"}};
-    struct tq_tx tx;
+    struct tq_tx tx = {0};
 
     int r = tq_begin(q, &tx, err);
     for (int i = 0; i < 2 && r >= 0; i++)
@@ -424,7 +424,7 @@ static void *keep_busy(void *arg)
 static int hold(const struct bench *b, tq **ret, struct tr_err *err)
 {
     bool mysql = strncmp(b->db, "mysql", 5) == 0;
-    struct tq_tx tx;
+    struct tq_tx tx = {0};
 
     int r = open_quiet(b, ret, err);
     if (r >= 0)

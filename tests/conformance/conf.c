@@ -344,7 +344,8 @@ static int first_row(void *arg, const struct tq_val *c, int n)
     return 0;
 }
 
-static int64_t vnum(struct tq_tx tx, const char *fmt, va_list ap)
+static int64_t __attribute__((format(printf, 2, 0)))
+vnum(struct tq_tx tx, const char *fmt, va_list ap)
 {
     char text[2048];
     struct first f = {-1, 0};

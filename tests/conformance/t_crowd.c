@@ -295,8 +295,9 @@ static void racing_reclaimers_take_each_job_once(void **state)
     open_all(c, 6);
     start(c, 6, reclaim_some);
     join(c, 6);
-    UNTIL((reclaimed += OK(tq_reclaim(E.q, 100, &E.err))) >= 100);
-    assert_int_equal(reclaimed, 100);
+    int all = reclaimed;
+    UNTIL((all += OK(tq_reclaim(E.q, 100, &E.err))) >= 100);
+    assert_int_equal(all, 100);
     assert_int_equal(num("SELECT count(*) FROM job_queue WHERE crashes = 1"), 100);
 }
 

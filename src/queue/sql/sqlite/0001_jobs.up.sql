@@ -63,7 +63,7 @@ CREATE TABLE job_history (
     payload       BLOB NOT NULL,
     result        BLOB,
     PRIMARY KEY (id, run_lease)
-);
+) WITHOUT ROWID;
 CREATE INDEX idx_job_history_qtime ON job_history (queue_name, finished_at);
 CREATE INDEX job_history_dead ON job_history (queue_name, id)
     WHERE status_final = 'dead_letter' AND retried_at IS NULL;
@@ -81,5 +81,5 @@ CREATE TABLE job_attempt (
     worker     TEXT,
     error      BLOB,
     PRIMARY KEY (id, run_lease)
-);
+) WITHOUT ROWID;
 CREATE INDEX job_attempt_ended ON job_attempt (ended_at);

@@ -20,7 +20,7 @@ COMMIT
 ROLLBACK
 
 -- name: setup
-PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY;
+PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;
 
 -- name: poison
 INSERT INTO job_poison VALUES (?1)
@@ -179,10 +179,10 @@ UPDATE job_slot SET job_id = NULL WHERE job_id = ?1
 SELECT min(queue_name) FROM job_history WHERE queue_name > ?1
 
 -- name: prune
-DELETE FROM job_history WHERE rowid IN (SELECT rowid FROM job_history WHERE queue_name = ?1 AND finished_at < {now} - ?2 AND (?3 = 1 OR status_final <> 'dead_letter' OR retried_at IS NOT NULL) ORDER BY finished_at LIMIT ?4)
+DELETE FROM job_history WHERE (id, run_lease) IN (SELECT id, run_lease FROM job_history WHERE queue_name = ?1 AND finished_at < {now} - ?2 AND (?3 = 1 OR status_final <> 'dead_letter' OR retried_at IS NOT NULL) ORDER BY finished_at LIMIT ?4)
 
 -- name: prune_attempts
-DELETE FROM job_attempt WHERE rowid IN (SELECT rowid FROM job_attempt WHERE ended_at < {now} - ?1 ORDER BY ended_at LIMIT ?2)
+DELETE FROM job_attempt WHERE (id, run_lease) IN (SELECT id, run_lease FROM job_attempt WHERE ended_at < {now} - ?1 ORDER BY ended_at LIMIT ?2)
 
 -- name: once_prune
 DELETE FROM job_idempotency WHERE rowid IN (SELECT rowid FROM job_idempotency WHERE until_at <= {now} ORDER BY until_at LIMIT ?1)
