@@ -61,9 +61,9 @@ static int run_script(struct tqi_link *l, const char *sql, struct tr_err *err)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf one;
 
+    tr_buf_init(&one, (size_t)1 << 20);
     if (l->q->be != BE_MYSQL)
         return tqi_exec_text(l, sql, err);
-    tr_buf_init(&one, (size_t)1 << 20);
     for (const char *end; (end = strstr(sql, ";\n")) != NULL; sql = end + 2) {
         tr_buf_clear(&one);
         tr_buf_add(&one, sql, (size_t)(end - sql));

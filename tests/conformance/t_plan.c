@@ -72,10 +72,12 @@ static int plan_row(void *arg, const struct tq_val *c, int n)
 
 static void explain(struct tq_tx tx, const struct caught *c)
 {
-    char *text = malloc(strlen(c->sql) + 64);
+    size_t room = strlen(c->sql) + 64;
+    char *text = malloc(room);
     struct tq_call call = {.params = c->params, .nparams = c->nparams, .nsets = 1, .row = plan_row};
 
-    (void)sprintf(text, "%s%s", E.lite ? "EXPLAIN QUERY PLAN " : "EXPLAIN ", c->sql);
+    assert_non_null(text);
+    (void)snprintf(text, room, "%s%s", E.lite ? "EXPLAIN QUERY PLAN " : "EXPLAIN ", c->sql);
     plan[0] = '\0';
     call.sql = text;
     call.sql_len = strlen(text);
