@@ -334,6 +334,7 @@ static void soak(tbox *box, long runs)
     long renewed = 0;
 
     CHECK(us != NULL && runs >= 1000);
+    memset(us, 0xff, (size_t)runs * sizeof(*us)); /* its pages are not growth */
     s.limits.wall_us = 120000000; /* a machine that stands still is not what is tested here */
     for (long i = 0; i < runs; i++) {
         double start = now_us();
