@@ -296,7 +296,7 @@ static int get_one(tbox *box, const struct job *j, const char *what, struct tr_e
 {
     const char *colon = strchr(what, ':');
     char name[256];
-    char chunk[16384];
+    static char chunk[16384]; /* not on the stack: one thread */
     int source = -1;
 
     if (!colon || colon == what || !colon[1] || (size_t)(colon - what) >= sizeof(name))
