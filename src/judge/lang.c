@@ -359,7 +359,9 @@ const char **tr_lang_words(const struct tr_argv *argv, int64_t memory_kib, int64
 
 const char *tr_langs_folder(const char *said, struct tr_arena *arena)
 {
-    static const char *const beside[] = {"../share/tribunal/languages", "../../../languages"};
+    /* Installed; then a build folder in the source tree, and one inside that. */
+    static const char *const beside[] = {"../share/tribunal/languages", "../../../languages",
+                                         "../../../../languages"};
     char exe[4096];
 
     if (said)

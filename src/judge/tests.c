@@ -219,8 +219,8 @@ static int judge_output(struct tests *t, struct lane *l)
             l->state = CHECKING;
         return r;
     }
-    int r = tr_compare_run(&t->job->problem->compare, (struct tr_bytes){.fd = l->out},
-                           (struct tr_bytes){.fd = l->answer}, &l->now.verdict, &l->now.sub,
+    struct tr_bytes got = {.fd = l->out}, want = {.fd = l->answer};
+    int r = tr_compare_run(&t->job->problem->compare, got, want, &l->now.verdict, &l->now.sub,
                            &l->now.diff, t->err);
     if (r < 0)
         return r;
