@@ -6,6 +6,11 @@
 #define CLI_COMMANDS_H
 
 int cmd_config(int argc, char **argv);
+int cmd_judge(int argc, char **argv);
+int cmd_lang(int argc, char **argv);
+int cmd_problem(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 int cmd_queue(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_queue_migrate(int argc, char **argv);
@@ -21,6 +26,5 @@ int cmd_queue_pause(int argc, char **argv);
 int cmd_queue_resume(int argc, char **argv);
 int cmd_queue_config(int argc, char **argv);
 int cmd_queue_reclaim(int argc, char **argv);
-int cmd_bench_queue(int argc, char **argv);
 
 #endif

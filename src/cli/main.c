@@ -11,7 +11,12 @@
 
 static const struct cli_command commands[] = {
     {"queue", "look after the job queue in a database", cmd_queue},
-    {"bench", "measure this machine", cmd_bench},
+    {"judge", "judge a program here and now", cmd_judge},
+    {"lang", "languages usable here; precompiled headers", cmd_lang},
+    {"problem", "check a problem package", cmd_problem},
+    {"run", "run one command in the box", cmd_run},
+    {"doctor", "what this host gives the sandbox, and how to get more", cmd_doctor},
+    {"bench", "measure a part of the system", cmd_bench},
     {"config", "check a configuration file or print a sample", cmd_config},
 };
 

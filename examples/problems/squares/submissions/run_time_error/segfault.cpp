@@ -1,0 +1,5 @@
+int main()
+{
+    volatile int *p = nullptr;
+    *p = 1;
+}
