@@ -378,10 +378,11 @@ int bench_latency(const struct bench *b, int samples, int64_t *ret_p50, int64_t 
 {
     TR_CLEANUP(queue_closep) tq *q = NULL, *q2 = NULL;
     tr_autofree int64_t *times = calloc((size_t)samples, 2 * sizeof(*times));
-    struct listener w = {.samples = samples, .started_us = times + samples};
+    struct listener w = {.samples = samples};
 
     if (!times)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory");
+    w.started_us = times + samples;
     int r = queue_open(b->db, &q, err);
     if (r >= 0)
         r = queue_open(b->db, &q2, err);
