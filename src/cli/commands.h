@@ -5,7 +5,6 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-int cmd_bench(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_judge(int argc, char **argv);
 int cmd_lang(int argc, char **argv);
@@ -26,6 +25,5 @@ int cmd_queue_pause(int argc, char **argv);
 int cmd_queue_resume(int argc, char **argv);
 int cmd_queue_config(int argc, char **argv);
 int cmd_queue_reclaim(int argc, char **argv);
-int cmd_bench_queue(int argc, char **argv);
 
 #endif
