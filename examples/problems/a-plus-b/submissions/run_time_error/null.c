@@ -1,0 +1,8 @@
+#include <stdio.h>
+
+int main(void)
+{
+    int *volatile p = NULL;
+
+    return *p;
+}

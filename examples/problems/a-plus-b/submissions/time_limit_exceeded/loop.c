@@ -1,0 +1,7 @@
+int main(void)
+{
+    volatile unsigned long n = 0;
+
+    for (;;)
+        n++;
+}

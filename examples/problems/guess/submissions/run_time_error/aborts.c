@@ -1,0 +1,9 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+    puts("7");
+    fflush(stdout);
+    abort();
+}

@@ -1,0 +1,3 @@
+import sys
+sys.stdout.write("500\n")  # stays in the buffer: both sides wait
+print(input())

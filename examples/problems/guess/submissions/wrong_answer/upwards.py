@@ -1,0 +1,6 @@
+n = 1
+while True:
+    print(n, flush=True)
+    if input() == "right":
+        break
+    n += 1

@@ -1,0 +1,5 @@
+#include <no_such_header>
+
+int main()
+{
+}

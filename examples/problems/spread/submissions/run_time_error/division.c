@@ -1,0 +1,9 @@
+#include <stdio.h>
+
+int main(void)
+{
+    volatile int zero = 0;
+
+    printf("%d\n", 1 / zero);
+    return 0;
+}

@@ -1,0 +1,3 @@
+keep = []
+while True:
+    keep.append("x" * (1 << 20))

@@ -1,0 +1,4 @@
+i = 1
+while True:
+    print(i * i)
+    i += 1

@@ -1,0 +1,7 @@
+#include <vector>
+
+int main()
+{
+    int *volatile p = nullptr;
+    *p = 1;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cgroup_none.c - no control group at all: what can be had from the processes themselves.
+ *
+ * Weaker, and the report and the doctor say so: memory is limited per process (RLIMIT_DATA) and
+ * reported as the largest resident set of one of them; CPU time that a process spends after its
+ * parent chose not to wait for it is lost until the wall limit; processes are counted per uid.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "box/cgroup.h"
+
+enum {
+    PROC /* folder fd of /proc, given by init.c */
+};
+
+static int make(struct box_cg *cg, const char *name, uid_t owner, struct tr_err *err)
+{
+    return 0;
+}
+
+static int enter(struct box_cg *cg, pid_t pid, struct tr_err *err)
+{
+    return 0;
+}
+
+static int64_t tv_us(struct timeval t)
+{
+    return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+static void reaped(struct box_usage *u)
+{
+    struct rusage ru = {0};
+
+    (void)getrusage(RUSAGE_CHILDREN, &ru);
+    u->user_us = tv_us(ru.ru_utime);
+    u->system_us = tv_us(ru.ru_stime);
+    u->cpu_us = u->user_us + u->system_us;
+}
+
+static int begin(struct box_cg *cg, const struct tbox_limits *l, struct tr_err *err)
+{
+    reaped(&cg->before);
+    cg->pids_seen = 0;
+    return 0;
+}
+
+/* utime, stime, cutime and cstime of one process, in microseconds. The name before them may hold
+ * anything but ends at the last ')'. */
+static int64_t process_us(int proc, const char *pid)
+{
+    char path[300];
+    char text[1024];
+    unsigned long long t[4] = {0};
+
+    (void)snprintf(path, sizeof(path), "%s/stat", pid);
+    tr_autoclose int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || box_cg_read(fd, text, sizeof(text)) <= 0)
+        return 0;
+    char *at = strrchr(text, ')');
+    for (int field = 0; at && field < 12; field++)
+        at = strchr(at + 1, ' ');
+    for (int i = 0; at && i < 4; i++)
+        t[i] = strtoull(at, &at, 10);
+    return (int64_t)(t[0] + t[1] + t[2] + t[3]) * (1000000 / sysconf(_SC_CLK_TCK));
+}
+
+static int sample(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
+{
+    struct box_usage now = {0};
+    uint32_t count = 0;
+    int copy = cg->fd[PROC] < 0 ? -1 : openat(cg->fd[PROC], ".", O_RDONLY | O_CLOEXEC);
+    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+
+    reaped(&now);
+    *ret = (struct box_usage){.cpu_us = now.cpu_us - cg->before.cpu_us};
+    for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (e->d_name[0] < '1' || e->d_name[0] > '9' || strcmp(e->d_name, "1") == 0)
+            continue;
+        ret->cpu_us += process_us(cg->fd[PROC], e->d_name);
+        count++;
+    }
+    if (d)
+        (void)closedir(d);
+    else
+        tr_close(&copy);
+    ret->pids_now = count;
+    if (count > cg->pids_seen)
+        cg->pids_seen = count;
+    return 0;
+}
+
+static void mark(struct box_cg *cg)
+{
+}
+
+static int end(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
+{
+    struct box_usage now = {0};
+
+    reaped(&now);
+    *ret = (struct box_usage){.cpu_us = now.cpu_us - cg->before.cpu_us,
+                              .user_us = now.user_us - cg->before.user_us,
+                              .system_us = now.system_us - cg->before.system_us,
+                              .pids_peak = cg->pids_seen > 0 ? cg->pids_seen : 1};
+    return 0;
+}
+
+static int rest(struct box_cg *cg, struct tr_err *err)
+{
+    return 0;
+}
+
+static uint32_t oom_kills(struct box_cg *cg)
+{
+    return 0;
+}
+
+const struct box_cg_driver box_cg_none = {.mode = TBOX_CGROUP_NONE,
+                                          .make = make,
+                                          .enter = enter,
+                                          .settle = enter,
+                                          .begin = begin,
+                                          .sample = sample,
+                                          .mark = mark,
+                                          .end = end,
+                                          .rest = rest,
+                                          .oom_kills = oom_kills};

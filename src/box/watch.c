@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * watch.c - deadlines that live outside the program.
+ *
+ * No polling at a fixed beat: the next look at the clock is when the program could reach its limit
+ * at the earliest, if it used every CPU it may use. So a long run is looked at some ten times, and
+ * is over its limit by a scheduling delay, not by a tenth of a second.
+ */
+#include "box/watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+enum {
+    /* Closer looks cost more than they tell: a wake-up is about this late anyway. */
+    LOOK_MIN_US = 300,
+    /* From here on pressure and throttling are worth two reads. */
+    MARK_US = 10000,
+    /* Killed processes that take longer hang in the kernel: the container is lost. */
+    KILL_MAX_US = 10000000
+};
+
+static void note_end(struct box_watch *w, pid_t pid, int status, const struct rusage *ru)
+{
+    uint64_t rss = (uint64_t)ru->ru_maxrss * 1024;
+
+    if (rss > w->maxrss_bytes)
+        w->maxrss_bytes = rss;
+    if (pid != w->pid)
+        return;
+    w->status = status;
+    w->usage = *ru;
+    w->wall_us = tr_clock_mono_us() - w->started_us;
+    w->pid = 0;
+}
+
+/* Reap what has ended; orphans come to us, we are pid 1. Returns false when no child is left. */
+static bool reap(struct box_watch *w, uint32_t *count)
+{
+    for (;;) {
+        struct rusage ru;
+        int status = 0;
+        pid_t pid = wait4(-1, &status, WNOHANG | __WALL, &ru);
+
+        if (pid < 0 && errno == EINTR)
+            continue;
+        if (pid < 0)
+            return false;
+        if (pid == 0)
+            return true;
+        note_end(w, pid, status, &ru);
+        (*count)++;
+    }
+}
+
+static void drain_signals(int fd)
+{
+    struct signalfd_siginfo info[4];
+
+    while (read(fd, info, sizeof(info)) == (ssize_t)sizeof(info))
+        continue;
+}
+
+/* The kernel books the time of a running thread at ticks only (4 ms apart); asking for the clock of
+ * its process makes it book now. */
+static int64_t process_cpu_us(pid_t pid)
+{
+    struct timespec t;
+    clockid_t clock = (clockid_t)((~(unsigned)pid << 3) | 2U);
+
+    if (clock_gettime(clock, &t) < 0)
+        return 0;
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int listen_to_peer(struct box_watch *w)
+{
+    union {
+        struct box_wire_head head;
+        char bytes[sizeof(struct box_wire_spec)];
+    } msg;
+    int fds[BOX_WIRE_FDS];
+    int64_t n = box_wire_recv(w->sock, &msg, sizeof(msg), fds, MSG_DONTWAIT, NULL);
+
+    for (int i = 0; i < BOX_WIRE_FDS; i++)
+        tr_close(&fds[i]);
+    if (n == TR_E_LOST) {
+        w->peer_gone = true;
+        w->ended_by = TBOX_CANCEL;
+        return 1;
+    }
+    if (n < 0 || box_wire_check(&msg, (size_t)n, BOX_KILL, sizeof(msg.head), NULL) < 0)
+        return 0;
+    w->ended_by = msg.head.arg == TBOX_OUTPUT ? TBOX_OUTPUT : TBOX_CANCEL;
+    return 1;
+}
+
+/* Look at the counters; true when a limit is reached. */
+static bool look(struct box_watch *w, const struct tbox_limits *l, int64_t *ret_cpu_left_us)
+{
+    struct box_usage now = {0};
+    int64_t direct = process_cpu_us(w->pid);
+
+    (void)w->cg->driver->sample(w->cg, &now, NULL);
+    int64_t used = now.cpu_us > direct ? now.cpu_us : direct;
+    *ret_cpu_left_us = l->cpu_us - used;
+    if (now.oom_kills > 0)
+        w->ended_by = TBOX_MEMORY;
+    else if (used > l->cpu_us)
+        w->ended_by = TBOX_CPU;
+    else if (tr_clock_mono_us() - w->started_us > l->wall_us)
+        w->ended_by = TBOX_WALL;
+    return w->ended_by != TBOX_EXIT;
+}
+
+static int64_t next_look_us(const struct box_watch *w, const struct tbox_limits *l,
+                            int64_t cpu_left_us, bool marked)
+{
+    int64_t passed = tr_clock_mono_us() - w->started_us;
+    int64_t wait = cpu_left_us / w->cpus + 1;
+
+    if (wait < LOOK_MIN_US)
+        wait = LOOK_MIN_US;
+    if (wait > l->wall_us - passed + 1)
+        wait = l->wall_us - passed + 1;
+    if (!marked && wait > MARK_US)
+        wait = MARK_US;
+    return wait > 0 ? wait : 0;
+}
+
+int box_watch_run(struct box_watch *w, const struct tbox_limits *limits, struct tr_err *err)
+{
+    struct pollfd fds[2] = {{.fd = w->signals, .events = POLLIN},
+                            {.fd = w->sock, .events = POLLIN}};
+    int64_t cpu_left = limits->cpu_us;
+    bool marked = false;
+    uint32_t reaped = 0;
+
+    for (;;) {
+        int64_t wait = next_look_us(w, limits, cpu_left, marked);
+        struct timespec t = {.tv_sec = wait / 1000000, .tv_nsec = wait % 1000000 * 1000};
+        int n = ppoll(fds, 2, &t, NULL);
+
+        if (n < 0 && errno != EINTR)
+            return tr_fail(err, TR_E_IO, errno, "poll");
+        if (n > 0 && (fds[0].revents & POLLIN)) {
+            drain_signals(w->signals);
+            (void)reap(w, &reaped);
+            if (w->pid == 0)
+                return 0;
+        }
+        if (n > 0 && fds[1].revents && listen_to_peer(w))
+            return 0;
+        if (!marked && tr_clock_mono_us() - w->started_us >= MARK_US) {
+            w->cg->driver->mark(w->cg);
+            marked = true;
+        }
+        if (look(w, limits, &cpu_left))
+            return 0;
+    }
+}
+
+int box_watch_kill_all(struct box_watch *w, struct tr_err *err)
+{
+    int64_t deadline = tr_clock_mono_us() + KILL_MAX_US;
+    bool own_end = w->pid != 0; /* the program's process is not "left over" */
+    uint32_t count = 0;
+
+    /* Without a child there is no process: everything inside descends from us. */
+    while (reap(w, &count)) {
+        struct pollfd fd = {.fd = w->signals, .events = POLLIN};
+
+        /* In each round again: cheap, and no trust in one sweep against a fork bomb. */
+        (void)kill(-1, SIGKILL);
+        if (tr_clock_mono_us() > deadline)
+            return tr_fail(err, TR_E_FATAL, 0, "processes do not die");
+        if (poll(&fd, 1, 1000) > 0)
+            drain_signals(w->signals);
+    }
+    w->killed = own_end && count > 0 ? count - 1 : count;
+    return 0;
+}
