@@ -6,5 +6,11 @@
 #define CLI_COMMANDS_H
 
 int cmd_config(int argc, char **argv);
+int cmd_nats(int argc, char **argv); /* a group; its members: */
+int cmd_nats_check(int argc, char **argv);
+int cmd_nats_dlq(int argc, char **argv);
+int cmd_nats_events(int argc, char **argv);
+int cmd_nats_provision(int argc, char **argv);
+int cmd_nats_publish(int argc, char **argv);
 
 #endif

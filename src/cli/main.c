@@ -11,6 +11,7 @@
 
 static const struct cli_command commands[] = {
     {"config", "check a configuration file or print a sample", cmd_config},
+    {"nats", "judging over NATS JetStream: streams, tasks, events, dead letters", cmd_nats},
 };
 
 int main(int argc, char **argv)
