@@ -1,8 +1,8 @@
 """Shared servers: one of each kind for the whole session, because starting one costs seconds.
 
-A test that needs an empty database takes `fresh_db(server)`. One that kills or restarts its server starts
-its own from `harness` instead. A server that cannot be had here skips the test loudly,
-or fails it when TRIBUNAL_MUST_WORK=1.
+A test that needs an empty database takes `fresh_db(server)`. One that kills or restarts a server
+takes `own_server(name)`, so that the others keep theirs. A server that cannot be had here skips the
+test loudly, or fails it when TRIBUNAL_MUST_WORK=1.
 """
 
 import contextlib
@@ -49,3 +49,10 @@ def fresh_db():
     which is dropped when the test ends."""
     with contextlib.ExitStack() as stack:
         yield lambda server: stack.enter_context(server.new_database())
+
+
+@pytest.fixture
+def own_server():
+    """A function that takes a server's name and starts one for this test alone."""
+    with contextlib.ExitStack() as stack:
+        yield lambda name: stack.enter_context(start_or_skip(name))

@@ -208,6 +208,10 @@ struct tbox_probe_row {
 TR_PUBLIC int tbox_probe(const char *helper, struct tbox_probe_row *rows, size_t max,
                          struct tr_err *err);
 
+/* Where the tribunal-box program is: `wish`, $TRIBUNAL_BOX (a full path), beside the running
+ * program, or where it was installed. Returns `out`. */
+TR_PUBLIC const char *tbox_helper_path(const char *wish, char *out, size_t size);
+
 /* Words, and the report as one JSON object. The object is written like snprintf() writes. */
 TR_PUBLIC const char *tbox_cause_name(enum tbox_cause cause);
 TR_PUBLIC const char *tbox_cgroup_name(enum tbox_cgroup mode);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,25 +31,26 @@ enum {
 
 /* The program beside us first (a build folder, a relocated install), then where it was installed to
  * be. Never PATH: who can change PATH would choose what runs as root. */
-static void find_helper(const char *wish, char *out, size_t size)
+const char *tbox_helper_path(const char *wish, char *out, size_t size)
 {
-    const char *env = getenv("TRIBUNAL_BOX");
+    static const char *const beside[] = {"tribunal-box", "../boxd/tribunal-box"};
+    const char *env = secure_getenv("TRIBUNAL_BOX");
+    char self[PATH_MAX];
 
     if (wish || (env && env[0] == '/')) {
         (void)snprintf(out, size, "%s", wish ? wish : env);
-        return;
+        return out;
     }
-    ssize_t n = readlink("/proc/self/exe", out, size - 32);
-    if (n > 0) {
-        out[n] = 0;
-        char *slash = strrchr(out, '/');
-        if (slash) {
-            memcpy(slash + 1, "tribunal-box", sizeof("tribunal-box"));
-            if (access(out, X_OK) == 0)
-                return;
-        }
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash = n > 0 ? memrchr(self, '/', (size_t)n) : NULL;
+    for (size_t i = 0; slash && i < TR_ARRAY_LEN(beside); i++) {
+        slash[1] = 0;
+        int len = snprintf(out, size, "%s%s", self, beside[i]);
+        if (len > 0 && (size_t)len < size && access(out, X_OK) == 0)
+            return out;
     }
     (void)snprintf(out, size, "%s", TRIBUNAL_BOX_PATH);
+    return out;
 }
 
 /* The answer that carries a container's socket. */
@@ -148,6 +150,8 @@ static int make_arguments(struct arguments *a, const char *path, const struct tb
     if ((size_t)o->profile >= TR_ARRAY_LEN(profiles) || (size_t)o->userns >= TR_ARRAY_LEN(userns) ||
         (size_t)o->cgroup > TBOX_CGROUP_NONE)
         return tr_fail(err, TR_E_USAGE, 0, "tbox_options: unknown profile, cgroup or userns");
+    if (o->root && o->root[0] != '/')
+        return tr_fail(err, TR_E_USAGE, 0, "the image folder wants a full path, not '%s'", o->root);
     (void)snprintf(a->bytes, sizeof(a->bytes), "%" PRIu64,
                    o->work_bytes ? o->work_bytes : UINT64_C(256) << 20);
     (void)snprintf(a->files, sizeof(a->files), "%" PRIu32, o->work_files ? o->work_files : 4096);
@@ -171,6 +175,9 @@ static int make_arguments(struct arguments *a, const char *path, const struct tb
     for (const char *const *d = o->dirs; d && *d; d++) {
         if (++ndirs > 32)
             return tr_fail(err, TR_E_LIMIT, 0, "more than 32 folders for a box");
+        if ((*d)[0] != '/' || !(*d)[1])
+            return tr_fail(err, TR_E_USAGE, 0, "a folder for the box wants a full path, not '%s'",
+                           *d);
         add_arg(a, "--dir");
         add_arg(a, *d);
     }
@@ -208,7 +215,7 @@ int tbox_open(const struct tbox_options *options, tbox **ret, struct tr_err *err
     int sock = -1;
     pid_t pid = 0;
 
-    find_helper(options->helper, path, sizeof(path));
+    (void)tbox_helper_path(options->helper, path, sizeof(path));
     int r = make_arguments(&a, path, options, err);
     if (r == 0)
         r = start_helper(a.argv, &sock, &pid, err);
@@ -360,7 +367,7 @@ int tbox_probe(const char *helper, struct tbox_probe_row *rows, size_t max, stru
     tr_autoclose int sock = -1;
     int count = 0;
 
-    find_helper(helper, path, sizeof(path));
+    (void)tbox_helper_path(helper, path, sizeof(path));
     int r = start_helper(argv, &sock, &pid, err);
     if (r < 0)
         return r;

@@ -18,19 +18,25 @@ int box_rlimits_init(struct tr_err *err)
         __rlimit_resource_t what;
         rlim_t value;
     } fixed[] = {
-        {RLIMIT_CORE, 0},        /* no dump, and no core_pattern handler outside */
-        {RLIMIT_MEMLOCK, 65536}, /* locked memory is charged; 64 KiB for those who insist */
-        {RLIMIT_MSGQUEUE, 0},    {RLIMIT_NICE, 0},
-        {RLIMIT_RTPRIO, 0},      {RLIMIT_SIGPENDING, 256}, /* queued signals are kernel memory */
+        /* A handler in core_pattern ("|/usr/lib/...") is started outside, as root, whatever the
+         * limit is, but for 1, which the kernel keeps for those who want neither file nor handler.
+         * The filter takes care that no program sets it to anything else. */
+        {RLIMIT_CORE, 1},         {RLIMIT_MEMLOCK, 65536}, /* locked memory is charged; 64 KiB for
+                                                              those who insist */
+        {RLIMIT_MSGQUEUE, 0},     {RLIMIT_NICE, 0},        {RLIMIT_RTPRIO, 0},
+        {RLIMIT_SIGPENDING, 256}, /* queued signals are kernel memory */
     };
 
     for (size_t i = 0; i < TR_ARRAY_LEN(fixed); i++) {
         struct rlimit now;
+        struct rlimit want = {fixed[i].value, fixed[i].value};
 
+        if (setrlimit(fixed[i].what, &want) == 0)
+            continue;
         if (getrlimit(fixed[i].what, &now) < 0)
             return tr_fail(err, TR_E_IO, errno, "read resource limit %d", (int)fixed[i].what);
         rlim_t value = fixed[i].value < now.rlim_max ? fixed[i].value : now.rlim_max;
-        struct rlimit want = {value, value};
+        want = (struct rlimit){value, value};
         if (setrlimit(fixed[i].what, &want) < 0)
             return tr_fail(err, TR_E_IO, errno, "set resource limit %d", (int)fixed[i].what);
     }

@@ -208,8 +208,6 @@ static const char *const allowed[] = {
     "set_tid_address",
     "arch_prctl",
     "getrlimit",
-    "setrlimit",
-    "prlimit64",
     "getrusage",
     "times",
     "getpriority",
@@ -357,6 +355,9 @@ static const unsigned prctl_options[] = {
     0x53564d41 /* PR_SET_VMA: names of mappings */,
 };
 
+/* All but RLIMIT_CORE: see rlimit.c. */
+static const unsigned rlimits[] = {0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
 static int add_names(scmp_filter_ctx f, const char *const *names, size_t n, uint32_t action)
 {
     for (size_t i = 0; i < n; i++) {
@@ -400,6 +401,12 @@ static int add_special(scmp_filter_ctx f, const uint64_t key[2])
     if (r == 0)
         r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), 2,
                              SCMP_A4(SCMP_CMP_EQ, key[0]), SCMP_A5(SCMP_CMP_EQ, key[1]));
+    if (r == 0)
+        r = add_values(f, SCMP_SYS(setrlimit), 0, rlimits, TR_ARRAY_LEN(rlimits));
+    if (r == 0)
+        r = add_values(f, SCMP_SYS(prlimit64), 1, rlimits, TR_ARRAY_LEN(rlimits));
+    if (r == 0) /* asking is free */
+        r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_EQ, 0));
     if (r == 0)
         r = add_values(f, SCMP_SYS(personality), 0, personalities, TR_ARRAY_LEN(personalities));
     return r;

@@ -5,12 +5,15 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+int cmd_bench(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_nats(int argc, char **argv); /* a group; its members: */
 int cmd_nats_check(int argc, char **argv);
 int cmd_nats_dlq(int argc, char **argv);
 int cmd_nats_events(int argc, char **argv);
 int cmd_nats_provision(int argc, char **argv);
 int cmd_nats_publish(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 
 #endif

@@ -10,6 +10,9 @@
 #include "cli/commands.h"
 
 static const struct cli_command commands[] = {
+    {"run", "run one command in the box", cmd_run},
+    {"doctor", "what this host gives the sandbox, and how to get more", cmd_doctor},
+    {"bench", "measure a part of the system", cmd_bench},
     {"config", "check a configuration file or print a sample", cmd_config},
     {"nats", "judging over NATS JetStream: streams, tasks, events, dead letters", cmd_nats},
 };

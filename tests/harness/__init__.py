@@ -22,4 +22,5 @@ from .wait import wait_until
 # In the order in which `check` shows them; the names are what `up` and the fixtures use.
 SERVERS = {cls.name: cls for cls in (Postgres, MariaDB, MySQL, Nats, Cluster, Redis, S3, Chromium)}
 
-__all__ = [*(cls.__name__ for cls in SERVERS.values()), "SERVERS", "Server", "Unavailable", "wait_until"]
+__all__ = ["SERVERS", "Server", "Unavailable", "wait_until",
+           *(cls.__name__ for cls in SERVERS.values())]

@@ -24,7 +24,8 @@ SKIPPED = 77  # meson and automake read it as "skipped"
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python3 -m harness", description="Real servers for tests.")
+    parser = argparse.ArgumentParser(prog="python3 -m harness",
+                                     description="Real servers for tests.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     up = verbs.add_parser("up", help="start servers, run a command, stop them")
     up.add_argument("server", nargs="+", choices=sorted(SERVERS))

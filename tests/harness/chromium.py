@@ -1,8 +1,8 @@
 """A real browser for tests: Debian's Chromium, headless, driven through chromedriver.
 
-The server of this file is chromedriver; `browser()` opens a Chromium with an empty profile and gives a
-Browser, a small W3C WebDriver client. Never uses a person's profile, and never talks to anything
-but the pages that a test opens: the flags switch off what Chromium does by itself.
+The server of this file is chromedriver; `browser()` opens a Chromium with an empty profile and
+gives a Browser, a small W3C WebDriver client. Never uses a person's profile, and never talks to
+anything but the pages that a test opens: the flags switch off what Chromium does by itself.
 """
 
 import base64
@@ -46,7 +46,7 @@ class Chromium(Server):
     def command(self):
         return [self.find(), f"--port={self.port}"]  # --allowed-ips would open it to all interfaces
 
-    def environment(self):
+    def variables_inside(self):
         # A home of its own: Chromium keeps crash dumps and caches there besides the profile.
         return {"HOME": self.folder, "TMPDIR": self.folder, "XDG_CONFIG_HOME": self.folder,
                 "XDG_CACHE_HOME": self.folder}
@@ -101,7 +101,8 @@ class Browser:
 
     def find(self, css):
         """The first element, or WebDriverError of kind "no such element"."""
-        return Element(self, self.call("POST", "/element", {"using": "css selector", "value": css})[ELEMENT])
+        found = self.call("POST", "/element", {"using": "css selector", "value": css})
+        return Element(self, found[ELEMENT])
 
     def find_all(self, css):
         found = self.call("POST", "/elements", {"using": "css selector", "value": css})

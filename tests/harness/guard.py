@@ -7,8 +7,8 @@ itself and removes the folder.
 
 Why a process and not PR_SET_PDEATHSIG: that signal is tied to a thread and is cleared when a
 program changes its user, as PostgreSQL's start does. The guard watches its parent through a pidfd
-instead. It is a subreaper, so a daemon that forks twice or makes its own session (PostgreSQL's backends do)
-becomes the guard's child at the latest when its parent dies, and cannot get away.
+instead. It is a subreaper, so a process that forks twice or makes its own session (PostgreSQL's
+backends do) becomes the guard's child at the latest when its parent dies, and cannot get away.
 
 Never leaves a process or the folder behind, and never touches a process that is not below it.
 Standard library only, and nothing of this package: it must work while the tests' tree is changing.
@@ -62,7 +62,7 @@ class Guard:
         return {}
 
     def listens(self, port):
-        """Whether it is one of ours that listens on the port, and not a stranger who was quicker."""
+        """Whether one of ours listens on the port, and not a stranger who was quicker."""
         ours = {link for pid in descendants(os.getpid()) for link in links_of(pid)}
         return {"yes": any(f"socket:[{inode}]" in ours for inode in listeners(port))}
 

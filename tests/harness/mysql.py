@@ -20,10 +20,11 @@ class MySQL(MysqlIsh):
         unpacked = os.path.join(cache_dir(), "mysql", "bin", "mysqld")
         if os.access(unpacked, os.X_OK):
             return unpacked
-        system = shutil.which("mysqld", path="/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", ""))
+        path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
+        system = shutil.which("mysqld", path=path)
         if system and "MariaDB" not in first_line_of(system, "--version"):
             return system
-        raise Unavailable("no MySQL server on this machine (MariaDB is another)", "dev/servers/mysql")
+        raise Unavailable("no MySQL server here (MariaDB is another)", "dev/servers/mysql")
 
     @classmethod
     def version(cls):

@@ -9,7 +9,7 @@ import itertools
 import os
 import subprocess
 
-from .proc import Server, find_program
+from .proc import Server, environment, find_program
 
 FIX = "dev/setup test"
 USER, PASSWORD = "tribunal", "tribunal-test"
@@ -73,13 +73,13 @@ class MysqlIsh(Server):
             [self.client(), "--no-defaults", "-uroot", f"--socket={self.socket}", "--batch",
              "--skip-column-names", "--default-character-set=utf8mb4",
              *([f"--database={database}"] if database else []), "-e", statement],
-            capture_output=True, text=True, check=False, timeout=60)
+            capture_output=True, text=True, check=False, timeout=60, env=environment())
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip())
         return done.stdout.strip()
 
     def ask(self, statement, url):
-        """Run a statement as a program would: by TCP, with the account, database and password of `url`."""
+        """Run a statement as a program would: by TCP, with what `url` says."""
         login, _, place = url.removeprefix("mysql://").partition("@")
         user, _, password = login.partition(":")
         port, _, database = place.partition(":")[2].partition("/")
@@ -88,7 +88,7 @@ class MysqlIsh(Server):
              "--protocol=tcp", "--batch", "--skip-column-names", "--default-character-set=utf8mb4",
              f"--database={database}", "-e", statement],
             capture_output=True, text=True, check=False, timeout=60,
-            env={**os.environ, "MYSQL_PWD": password})
+            env=environment({"MYSQL_PWD": password}))
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip())
         return done.stdout.strip()

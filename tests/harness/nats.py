@@ -41,9 +41,9 @@ class Nats(Server):
         self.monitor_port = free_port()
 
     def command(self):
-        return [self.find(), "--addr", "127.0.0.1", "--port", str(self.port), "--name", self.server_name,
-                "--http_port", str(self.monitor_port), "--jetstream", "--store_dir", f"{self.folder}/data",
-                *self.options]
+        return [self.find(), "--name", self.server_name, "--addr", "127.0.0.1",
+                "--port", str(self.port), "--http_port", str(self.monitor_port),
+                "--jetstream", "--store_dir", f"{self.folder}/data", *self.options]
 
     def ready(self):
         with self.client() as client:
@@ -54,7 +54,8 @@ class Nats(Server):
 
     def monitor(self, path):
         """A page of the server's monitoring port, as JSON; for example "/jsz"."""
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.monitor_port, timeout=5)) as conn:
+        conn = http.client.HTTPConnection("127.0.0.1", self.monitor_port, timeout=5)
+        with contextlib.closing(conn):
             conn.request("GET", path)
             return json.load(conn.getresponse())
 
@@ -73,8 +74,9 @@ class Node(Nats):
         self.port, self.monitor_port = self._fixed_port, free_port()
 
     def ready(self):
+        # JetStream answers when the cluster has a leader, and we may be its first node.
         with self.client():
-            return True  # JetStream answers when the cluster has a leader, and we may be the first node
+            return True
 
 
 class Cluster:
@@ -112,7 +114,7 @@ class Cluster:
         self.stop()
 
     def start(self):
-        """Start the nodes; returns self when they have a leader. Harmless when they were started before."""
+        """Start the nodes; returns self when they have a leader. Harmless the second time."""
         if self.nodes:
             return self
         for left in (2, 1, 0):
@@ -138,16 +140,27 @@ class Cluster:
         for node in nodes:
             node.stop()
 
+    def kill9(self):
+        """SIGKILL for all the nodes; kill9() of a node is the usual thing."""
+        for node in self.nodes:
+            node.kill9()
+
+    def restart(self):
+        for node in self.nodes:
+            node.restart()
+        self.wait_for_peers(3)
+
     def running(self):
         return [node for node in self.nodes if node.pid is not None]
 
     def leader(self, timeout=20.0):
-        """The running node that leads JetStream's meta group; waits until the others agree on it."""
+        """The running node that leads JetStream's meta group; waits until all agree on it."""
         return wait_until(self._leader, timeout, "the NATS cluster to have a leader")
 
     def stream_leader(self, stream, timeout=20.0):
         """The running node that leads one stream."""
-        return wait_until(lambda: self._stream_leader(stream), timeout, f"stream {stream} to have a leader")
+        return wait_until(lambda: self._stream_leader(stream), timeout,
+                          f"stream {stream} to have a leader")
 
     def wait_for_peers(self, count, timeout=30.0):
         """Wait until the leader sees `count` members, itself included, online and up to date."""
@@ -188,7 +201,8 @@ class Client:
         self._lines = self._conn.makefile("rb")
         self._inbox = 0
         self.info = json.loads(self._line().removeprefix("INFO "))
-        self._send('CONNECT {"verbose":false,"pedantic":false,"headers":true,"no_responders":true}\r\nPING\r\n')
+        options = {"verbose": False, "pedantic": False, "headers": True, "no_responders": True}
+        self._send(f"CONNECT {json.dumps(options)}\r\nPING\r\n")
         while self._line() != "PONG":
             pass
 
@@ -199,9 +213,9 @@ class Client:
         self._lines.close()
         self._conn.close()
 
-    def request(self, subject, body=None):
-        """Publish with a reply subject and return the reply, parsed as JSON."""
-        payload = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    def request(self, subject, body=b""):
+        """Publish bytes, or what becomes JSON, with a reply subject; returns the reply, parsed."""
+        payload = body if isinstance(body, bytes) else json.dumps(body).encode()
         self._inbox += 1
         reply = f"_INBOX.harness.{id(self)}.{self._inbox}"
         self._send(f"SUB {reply} {self._inbox}\r\nUNSUB {self._inbox} 1\r\n"

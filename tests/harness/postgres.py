@@ -13,9 +13,10 @@ import pwd
 import signal
 import subprocess
 
-from .proc import Server, Unavailable, find_program, first_line_of
+from .proc import Server, Unavailable, environment, find_program, first_line_of
 
 FIX = "dev/setup test"
+TOOLS = ("initdb", "postgres", "psql")
 
 
 class Postgres(Server):
@@ -35,7 +36,7 @@ class Postgres(Server):
         folders = sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True,
                          key=lambda path: int(path.split("/")[-2].split(".")[0]))
         for folder in folders:
-            if all(os.access(f"{folder}/{tool}", os.X_OK) for tool in ("initdb", "postgres", "psql")):
+            if all(os.access(f"{folder}/{tool}", os.X_OK) for tool in TOOLS):
                 break
         else:
             folder = os.path.dirname(find_program("initdb", fix=FIX))
@@ -43,7 +44,8 @@ class Postgres(Server):
             try:
                 pwd.getpwnam(cls.user)
             except KeyError:
-                raise Unavailable("PostgreSQL refuses root and there is no user postgres", FIX) from None
+                reason = "PostgreSQL refuses root and there is no user postgres"
+                raise Unavailable(reason, FIX) from None
         return folder
 
     @classmethod
@@ -58,9 +60,9 @@ class Postgres(Server):
         return f"postgres://tribunal@127.0.0.1:{self.port}/{database}"
 
     def prepare(self):
-        self.run(f"{self.find()}/initdb", "--pgdata", f"{self.folder}/data", "--username", "tribunal",
-                 "--auth", "trust", "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync",
-                 "--no-instructions")
+        self.run(f"{self.find()}/initdb", "--pgdata", f"{self.folder}/data",
+                 "--username", "tribunal", "--auth", "trust", "--encoding", "UTF8",
+                 "--locale", "C.UTF-8", "--no-sync", "--no-instructions")
 
     def command(self):
         settings = {
@@ -87,10 +89,10 @@ class Postgres(Server):
     def sql(self, statement, database="postgres"):
         """Run a statement through psql; returns its rows, unaligned, as text."""
         done = subprocess.run(
-            [f"{self.find()}/psql", "--no-psqlrc", "-qAtX", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1",
+            [f"{self.find()}/psql", "-qAtX", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1",
              "-p", str(self.port), "-U", "tribunal", "-d", database, "-c", statement],
             capture_output=True, text=True, check=False, timeout=60,
-            env={**os.environ, "PGCONNECT_TIMEOUT": "10"})
+            env=environment({"PGCONNECT_TIMEOUT": "10"}))
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip())
         return done.stdout.strip()

@@ -47,7 +47,18 @@ class Unavailable(Exception):
 
 def run_root():
     """The folder of this run, below the system's temporary folder."""
-    return os.path.join(tempfile.gettempdir(), f"tribunal-{RUN_ID[:12]}")
+    base = tempfile.gettempdir()
+    if len(base) > 50:
+        base = "/tmp"  # the path of a Unix socket has 107 bytes at most
+    return os.path.join(base, f"tribunal-{RUN_ID[:12]}")
+
+
+def environment(more=None):
+    """The environment for servers and clients: ours, without what would steer them in secret, and
+    with messages in English, because the harness reads some."""
+    steering = ("PG", "MYSQL", "MARIADB", "NATS", "REDIS", "MINIO", "LC_", "LANG")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
+    return {**env, "LC_ALL": "C.UTF-8", **(more or {}), MARK: RUN_ID}
 
 
 def cache_dir():
@@ -58,7 +69,7 @@ def cache_dir():
 
 def find_program(*names, fix, also=()):
     """The first of `names` on PATH, in the system's sbin folders or in `also`."""
-    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin", *also])
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", *also])
     for name in names:
         found = shutil.which(name, path=path)
         if found:
@@ -73,7 +84,7 @@ def first_line_of(*argv):
 
 
 def free_port():
-    """A port of 127.0.0.1 that nobody listens on now and that this process never gave out before."""
+    """A port of 127.0.0.1 that nobody listens on now and that we never gave out before."""
     for port in random.sample(PORTS, 200):
         with _lock:
             if port in _given:
@@ -113,7 +124,7 @@ class Guarded:
         self._lock = threading.Lock()
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", script, self.folder], cwd="/", start_new_session=True,
-            env={**os.environ, MARK: RUN_ID}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def ask(self, do, **request):
         """Send one request to the guard and return its answer."""
@@ -151,7 +162,7 @@ def make_folder(path, owner):
 
 
 class Server:
-    """A server for tests; a context manager. Subclasses say how to find, prepare, run and ask it."""
+    """A server for tests; a context manager. Subclasses say how to find, run and ask it."""
 
     name = ""  # also names the folder and the fixture
     user = None  # run as this user when we are root
@@ -186,8 +197,8 @@ class Server:
         """Other processes that it needs, one argv each; started first, ended with it."""
         return []
 
-    def environment(self):
-        """Additions to the server's environment."""
+    def variables_inside(self):
+        """Additions to the server's own environment."""
         return {}
 
     def ready(self):
@@ -223,7 +234,7 @@ class Server:
         self.stop()
 
     def start(self):
-        """Find, prepare and start; returns self when it answers. Harmless when it was started before."""
+        """Find, prepare and start; returns self when it answers. Harmless the second time."""
         if self._guarded is not None:
             return self
         self.find()
@@ -252,7 +263,7 @@ class Server:
             guarded.end()
 
     def kill9(self):
-        """SIGKILL for the server and all its processes at once; data folder and port stay ours."""
+        """SIGKILL for the server and all its processes; data folder and port stay ours."""
         self._guarded.ask("kill")
         self._pid = None
 
@@ -275,17 +286,17 @@ class Server:
         except (OSError, AttributeError):
             return "(no log)\n"
 
-    def run(self, *argv, timeout=60.0, env=None):
+    def run(self, *argv, timeout=60.0):
         """Run a helper of the server (initdb and the like) as its user; fails with its log."""
-        pid = self._spawn(argv, env or {})
-        rc = wait_until(lambda: (self._rc(pid),) if self._rc(pid) is not None else None,
-                        timeout, f"{os.path.basename(argv[0])} to end")[0]
-        if rc != 0:
-            raise RuntimeError(f"{argv[0]} ended with {rc}:\n{self.log_tail()}")
+        pid = self._spawn(argv)
+        wait_until(lambda: self._rc(pid) is not None, timeout,
+                   f"{os.path.basename(argv[0])} to end")
+        if self._rc(pid) != 0:
+            raise RuntimeError(f"{argv[0]} ended with {self._rc(pid)}:\n{self.log_tail()}")
 
-    def _spawn(self, argv, env):
-        whole = {**os.environ, **env, MARK: RUN_ID}
-        return self._guarded.ask("start", argv=list(argv), env=whole, log=self.log, cwd=self.folder,
+    def _spawn(self, argv):
+        env = environment(self.variables_inside())
+        return self._guarded.ask("start", argv=list(argv), env=env, log=self.log, cwd=self.folder,
                                  user=self.user, end_signal=int(self.end_signal))["pid"]
 
     def _rc(self, pid):
@@ -307,8 +318,8 @@ class Server:
 
     def _launch(self):
         for argv in self.companions():
-            self._spawn(argv, self.environment())
-        self._pid = self._spawn(self.command(), self.environment())
+            self._spawn(argv)
+        self._pid = self._spawn(self.command())
         try:
             wait_until(self._ready_or_stop, self.start_timeout, f"{self.name} to answer")
         except AssertionError as err:

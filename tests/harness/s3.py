@@ -30,7 +30,7 @@ class S3(Server):
         self._names = itertools.count(1)
         self._swift = Swift(self) if self.kind == "swift" else None
         if self._swift:
-            self.end_signal = signal.SIGKILL  # without worker processes its servers do not heed TERM
+            self.end_signal = signal.SIGKILL  # with no worker processes its servers ignore TERM
         self._console_port = None
 
     @classmethod
@@ -83,17 +83,17 @@ class S3(Server):
         return [minio_program(), "server", "--quiet", "--address", f"127.0.0.1:{self.port}",
                 "--console-address", f"127.0.0.1:{self._console_port}", f"{self.folder}/data"]
 
-    def environment(self):
-        return {"MINIO_ROOT_USER": self.key, "MINIO_ROOT_PASSWORD": self.secret, "MINIO_UPDATE": "off",
-                "MINIO_BROWSER": "off", "MINIO_CI_CD": "1", "HOME": self.folder}
+    def variables_inside(self):
+        return {"MINIO_ROOT_USER": self.key, "MINIO_ROOT_PASSWORD": self.secret,
+                "MINIO_UPDATE": "off", "MINIO_BROWSER": "off", "HOME": self.folder}
 
     def ready(self):
         return self.request("GET", "/", timeout=3)[0] == 200
 
-    def request(self, method, path, body=b"", query=None, headers=None, secret=None, timeout=30):
-        """One signed request; returns (status, headers, body)."""
-        return s3client.request(self.endpoint, self.key, secret or self.secret, method, path, body, query,
-                                headers, timeout)
+    def request(self, method, path, body=b"", *, secret=None, **more):
+        """One signed request; returns (status, headers, body). See s3client.request()."""
+        secret = secret or self.secret
+        return s3client.request(self.endpoint, self.key, secret, method, path, body, **more)
 
     def make_bucket(self, name=None):
         """Make a bucket and return its name; without one, a new name is chosen."""
@@ -105,4 +105,4 @@ class S3(Server):
 
 
 def minio_program():
-    return find_program("minio", fix="dev/servers/minio", also=[os.path.join(cache_dir(), "minio", "bin")])
+    return find_program("minio", fix="dev/servers/minio", also=[f"{cache_dir()}/minio/bin"])

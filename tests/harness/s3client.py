@@ -20,11 +20,13 @@ class S3Error(Exception):
         self.status = status
 
 
-def request(endpoint, key, secret, method, path, body=b"", query=None, headers=None, timeout=30):
+def request(endpoint, key, secret, method, path, body=b"", query=None, headers=None,
+            timeout=30.0):
     """Send one signed request; returns (status, headers, body). Does not judge the status."""
     host = urllib.parse.urlsplit(endpoint).netloc
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    signed = {"host": host, "x-amz-date": now, "x-amz-content-sha256": hashlib.sha256(body).hexdigest(),
+    signed = {"host": host, "x-amz-date": now,
+              "x-amz-content-sha256": hashlib.sha256(body).hexdigest(),
               **{name.lower(): value for name, value in (headers or {}).items()}}
     path = urllib.parse.quote(path, safe="/-_.~")
     pairs = sorted((query or {}).items())
@@ -39,8 +41,8 @@ def request(endpoint, key, secret, method, path, body=b"", query=None, headers=N
 def authorization(key, secret, method, path, query, headers):
     now = headers["x-amz-date"]
     names = ";".join(sorted(headers))
-    lines = [method, path, query, *(f"{name}:{headers[name].strip()}" for name in sorted(headers)), "",
-             names, headers["x-amz-content-sha256"]]
+    canonical = [f"{name}:{headers[name].strip()}" for name in sorted(headers)]
+    lines = [method, path, query, *canonical, "", names, headers["x-amz-content-sha256"]]
     scope = f"{now[:8]}/{REGION}/s3/aws4_request"
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     signing = f"AWS4{secret}".encode()
@@ -48,7 +50,8 @@ def authorization(key, secret, method, path, query, headers):
         signing = hmac.new(signing, word.encode(), hashlib.sha256).digest()
     to_sign = f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{digest}".encode()
     signature = hmac.new(signing, to_sign, hashlib.sha256).hexdigest()
-    return f"AWS4-HMAC-SHA256 Credential={key}/{scope}, SignedHeaders={names}, Signature={signature}"
+    return (f"AWS4-HMAC-SHA256 Credential={key}/{scope}, SignedHeaders={names}, "
+            f"Signature={signature}")
 
 
 def quote_all(text):

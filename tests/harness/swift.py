@@ -13,7 +13,7 @@ from .proc import Unavailable, find_program, free_port
 FIX = "apt-get install swift-proxy swift-account swift-container swift-object memcached"
 PYTHON = "/usr/bin/python3"  # Swift is a Debian package: it needs Debian's Python
 
-# Every Swift program reads its cluster's secrets from a fixed file; this says which before it looks.
+# Every Swift program reads its cluster's secrets from a fixed folder; this names another first.
 RUN = """
 import runpy, sys
 from swift.common import utils
@@ -73,11 +73,9 @@ swift_dir = {dir}
 workers = 0
 log_address = {dir}/no-syslog
 [pipeline:main]
-pipeline = catch_errors proxy-logging cache listing_formats s3api tempauth copy slo dlo proxy-logging proxy-server
+pipeline = catch_errors cache listing_formats s3api tempauth copy slo dlo proxy-server
 [filter:catch_errors]
 use = egg:swift#catch_errors
-[filter:proxy-logging]
-use = egg:swift#proxy_logging
 [filter:cache]
 use = egg:swift#memcache
 memcache_servers = 127.0.0.1:{memcached}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * box_api.c - a stranger uses libtribunal-box: its installed header and nothing else of ours.
+ *
+ *     box_api LOAD            the promises of box.h, one after the other
+ *     box_api LOAD soak N     N runs in one box: nothing grows, nothing gets slower; prints JSON
+ *
+ * Exit code 77 when no box can be made here.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tribunal/box.h>
+
+static const char *load_path;
+
+#define CHECK(what)                                                                                \
+    do {                                                                                           \
+        if (!(what)) {                                                                             \
+            (void)fprintf(stderr, "%s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, err.msg); \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static struct tr_err err;
+
+static tbox *open_box(enum tbox_profile profile)
+{
+    struct tbox_options o;
+    tbox *box = NULL;
+
+    memset(&o, 0, sizeof(o));
+    o.size = sizeof(o);
+    o.profile = profile;
+    if (tbox_open(&o, &box, &err) < 0) {
+        (void)fprintf(stderr, "no box here: %s\n", err.msg);
+        exit(77);
+    }
+    return box;
+}
+
+static void put_load(tbox *box)
+{
+    int fd = open(load_path, O_RDONLY | O_CLOEXEC);
+
+    CHECK(fd >= 0);
+    CHECK(tbox_put(box, fd, "load", 0555, &err) == 0);
+    (void)close(fd);
+}
+
+static struct tbox_spec spec_of(const char *const *argv)
+{
+    struct tbox_spec s;
+
+    memset(&s, 0, sizeof(s));
+    s.size = sizeof(s);
+    s.argv = argv;
+    s.fd[0] = s.fd[1] = s.fd[2] = -1;
+    s.cpu = -1;
+    tbox_limits_default(TBOX_RUN, &s.limits);
+    return s;
+}
+
+static void output_arrives_and_is_counted(tbox *box)
+{
+    const char *argv[] = {"./load", "hello", NULL};
+    struct tbox_spec s = spec_of(argv);
+    struct tbox_report r;
+    char text[16] = "";
+    int fd = memfd_create("out", MFD_CLOEXEC);
+
+    s.fd[1] = fd;
+    CHECK(tbox_run(box, &s, &r, &err) == 0);
+    CHECK(r.cause == TBOX_EXIT && r.exit_code == 0 && r.written_bytes == 6);
+    CHECK(pread(fd, text, sizeof(text) - 1, 0) == 6 && strcmp(text, "hello\n") == 0);
+    (void)close(fd);
+}
+
+static void a_missing_program_is_an_error_and_no_verdict(tbox *box)
+{
+    const char *missing[] = {"./nothing", NULL};
+    struct tbox_spec s = spec_of(missing);
+    struct tbox_report r;
+
+    CHECK(tbox_run(box, &s, &r, &err) == TR_E_NOTFOUND);
+    s.limits.cpu_us = 0;
+    CHECK(tbox_run(box, &s, &r, &err) == TR_E_LIMIT);
+    s = spec_of(missing);
+    s.fd[0] = 987;
+    CHECK(tr_err_class(tbox_run(box, &s, &r, &err)) == TR_E_USAGE);
+    output_arrives_and_is_counted(box);
+}
+
+static void files_come_out_only_when_kept(tbox *box)
+{
+    const char *argv[] = {"./load", "write", NULL};
+    struct tbox_spec s = spec_of(argv);
+    struct tbox_report r;
+    uint64_t size = 0;
+    int fd = -1;
+
+    CHECK(tbox_run(box, &s, &r, &err) == 0 && r.exit_code == 0);
+    CHECK(tbox_get(box, "out.txt", 100, &fd, &size, &err) == TR_E_USAGE);
+    s.flags = TBOX_KEEP_FILES;
+    CHECK(tbox_run(box, &s, &r, &err) == 0 && r.exit_code == 0);
+    CHECK(tbox_get(box, "out.txt", 100, &fd, &size, &err) == 0 && size == 7);
+    (void)close(fd);
+    CHECK(tbox_get(box, "out.txt", 3, &fd, &size, &err) == TR_E_LIMIT);
+    CHECK(tbox_get(box, "nothing", 100, &fd, &size, &err) == TR_E_NOTFOUND);
+    CHECK(tbox_get(box, "../x", 100, &fd, &size, &err) == TR_E_USAGE);
+    s.flags = 0;
+    CHECK(tbox_run(box, &s, &r, &err) == 0 && r.exit_code == 0);
+    CHECK(!r.renewed);
+}
+
+static void a_run_can_be_cancelled(tbox *box)
+{
+    const char *argv[] = {"./load", "sleep", NULL};
+    struct tbox_spec s = spec_of(argv);
+    struct tbox_report r;
+
+    CHECK(tbox_start(box, &s, &err) == 0);
+    CHECK(tbox_start(box, &s, &err) == TR_E_USAGE);
+    CHECK(tbox_renew(box, &err) == TR_E_USAGE);
+    CHECK(tbox_kill(box, &err) == 0);
+    CHECK(tbox_wait(box, &r, &err) == 0 && r.cause == TBOX_CANCEL);
+    CHECK(tbox_wait(box, &r, &err) == TR_E_USAGE);
+}
+
+static void floods_end_in_the_async_way_too(tbox *box)
+{
+    const char *argv[] = {"./load", "flood", NULL};
+    struct tbox_spec s = spec_of(argv);
+    struct tbox_report r;
+    int done = 0;
+
+    s.limits.output_bytes = 1 << 20;
+    s.limits.cpu_us = 20000000;
+    s.limits.wall_us = 20000000;
+    CHECK(tbox_start(box, &s, &err) == 0);
+    while (!done) {
+        struct pollfd p = {tbox_fd(box), POLLIN, 0};
+
+        CHECK(poll(&p, 1, 25000) == 1);
+        done = tbox_step(box, &r, &err);
+        CHECK(done >= 0);
+    }
+    CHECK(r.cause == TBOX_OUTPUT && r.written_bytes > 1 << 20);
+}
+
+static void two_boxes_talk(tbox *a)
+{
+    const char *ask[] = {"./load", "ask", "200", NULL};
+    const char *echo[] = {"./load", "echo", NULL};
+    tbox *b = open_box(TBOX_CHECKER);
+    tbox *const both[2] = {a, b};
+    struct tbox_spec s[2] = {spec_of(ask), spec_of(echo)};
+    struct tbox_report r[2];
+    int first = -1;
+
+    put_load(b);
+    CHECK(tbox_run_pair(both, s, r, &first, &err) == 0);
+    CHECK(r[0].cause == TBOX_EXIT && r[0].exit_code == 0);
+    CHECK(r[1].cause == TBOX_EXIT && r[1].exit_code == 0);
+    CHECK(first == 0);
+    /* Both wait for the other: idle until the wall limit, and no hang. */
+    s[0] = spec_of(echo);
+    s[0].limits.wall_us = s[1].limits.wall_us = 200000;
+    CHECK(tbox_run_pair(both, s, r, &first, &err) == 0);
+    CHECK(r[0].cause == TBOX_WALL || r[1].cause == TBOX_WALL);
+    /* One of them cannot start: an error, and the other is not left running. */
+    const char *missing[] = {"./nothing", NULL};
+    s[1] = spec_of(missing);
+    CHECK(tbox_run_pair(both, s, r, &first, &err) == TR_E_NOTFOUND);
+    output_arrives_and_is_counted(a);
+    tbox_close(b);
+}
+
+static void renewing_forgets_what_was_put(tbox *box)
+{
+    const char *argv[] = {"./load", "hello", NULL};
+    struct tbox_spec s = spec_of(argv);
+    struct tbox_report r;
+
+    CHECK(tbox_renew(box, &err) == 0);
+    CHECK(tbox_run(box, &s, &r, &err) == TR_E_NOTFOUND);
+    put_load(box);
+    output_arrives_and_is_counted(box);
+}
+
+/* --- soak */
+
+static long count_entries(const char *path)
+{
+    DIR *d = opendir(path);
+    long n = 0;
+
+    if (!d)
+        return -1;
+    while (readdir(d))
+        n++;
+    (void)closedir(d);
+    return n;
+}
+
+static long count_lines(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    long n = 0;
+
+    for (int c; f && (c = getc(f)) != EOF;)
+        n += c == '\n';
+    if (f)
+        (void)fclose(f);
+    return n;
+}
+
+static long children_of(long pid, long *ret, long max)
+{
+    char path[64];
+    long n = 0;
+
+    (void)snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", pid, pid);
+    FILE *f = fopen(path, "re");
+    while (f && n < max && fscanf(f, "%ld", &ret[n]) == 1)
+        n++;
+    if (f)
+        (void)fclose(f);
+    return n;
+}
+
+static long rss_kib(long pid)
+{
+    char path[64];
+    char line[256];
+    long kib = 0;
+
+    (void)snprintf(path, sizeof(path), "/proc/%ld/status", pid);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f))
+        (void)sscanf(line, "VmRSS: %ld", &kib);
+    if (f)
+        (void)fclose(f);
+    return kib;
+}
+
+static long cgroups(void)
+{
+    char line[256];
+    long total = 0;
+    FILE *f = fopen("/proc/cgroups", "re");
+
+    while (f && fgets(line, sizeof(line), f)) {
+        long id = 0;
+        long n = 0;
+
+        if (sscanf(line, "%*s %ld %ld", &id, &n) == 2 && strncmp(line, "memory", 6) == 0)
+            total = n;
+    }
+    if (f)
+        (void)fclose(f);
+    return total;
+}
+
+struct state {
+    long rss[3]; /* we, the helper, the first process */
+    long fds[3];
+    long mounts;
+    long groups;
+};
+
+static void look(struct state *s)
+{
+    long pid[3] = {getpid(), 0, 0};
+
+    CHECK(children_of(pid[0], &pid[1], 1) == 1);
+    CHECK(children_of(pid[1], &pid[2], 1) == 1);
+    for (int i = 0; i < 3; i++) {
+        char path[64];
+
+        (void)snprintf(path, sizeof(path), "/proc/%ld/fd", pid[i]);
+        s->rss[i] = rss_kib(pid[i]);
+        s->fds[i] = count_entries(path);
+    }
+    s->mounts = count_lines("/proc/self/mountinfo");
+    s->groups = cgroups();
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double now_us(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static void soak(tbox *box, long runs)
+{
+    const char *argv[] = {"./load", "hello", NULL};
+    struct tbox_spec s = spec_of(argv);
+    struct tbox_report r;
+    struct state before;
+    struct state after;
+    double *us = calloc((size_t)runs, sizeof(*us));
+    long renewed = 0;
+
+    CHECK(us != NULL && runs >= 1000);
+    for (long i = 0; i < runs; i++) {
+        double start = now_us();
+
+        if (i == 500) /* caches, stacks and pools are warm */
+            look(&before);
+        CHECK(tbox_run(box, &s, &r, &err) == 0);
+        CHECK(r.cause == TBOX_EXIT && r.exit_code == 0 && r.written_bytes == 6);
+        renewed += r.renewed;
+        us[i] = now_us() - start;
+    }
+    look(&after);
+    long tenth = runs / 10;
+    qsort(us, (size_t)tenth, sizeof(*us), by_value);
+    qsort(us + runs - tenth, (size_t)tenth, sizeof(*us), by_value);
+    double first = us[tenth / 4];
+    double last = us[runs - tenth + tenth / 4];
+    (void)printf(
+        "{\"runs\":%ld,\"renewed\":%ld,\"first_quarter_us\":%.1f,\"last_quarter_us\":%.1f,"
+        "\"rss_growth_kib\":[%ld,%ld,%ld],\"fd_growth\":[%ld,%ld,%ld],"
+        "\"mount_growth\":%ld,\"cgroup_growth\":%ld}\n",
+        runs, renewed, first, last, after.rss[0] - before.rss[0], after.rss[1] - before.rss[1],
+        after.rss[2] - before.rss[2], after.fds[0] - before.fds[0], after.fds[1] - before.fds[1],
+        after.fds[2] - before.fds[2], after.mounts - before.mounts, after.groups - before.groups);
+    free(us);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return 2;
+    load_path = argv[1];
+    tbox *box = open_box(TBOX_RUN);
+    put_load(box);
+    if (argc == 4 && strcmp(argv[2], "soak") == 0) {
+        soak(box, strtol(argv[3], NULL, 10));
+        tbox_close(box);
+        return 0;
+    }
+    output_arrives_and_is_counted(box);
+    a_missing_program_is_an_error_and_no_verdict(box);
+    files_come_out_only_when_kept(box);
+    a_run_can_be_cancelled(box);
+    floods_end_in_the_async_way_too(box);
+    two_boxes_talk(box);
+    renewing_forgets_what_was_put(box);
+    tbox_close(box);
+    tbox_close(NULL);
+    return 0;
+}
