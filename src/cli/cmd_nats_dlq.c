@@ -100,14 +100,14 @@ struct work {
 
 static void print_clean(const char *text, size_t max)
 {
-    for (size_t i = 0; text[i] && i < max; i++)
+    for (size_t i = 0; i < max && text[i]; i++)
         (void)putchar((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i]);
 }
 
 static json_t *dead_json(const struct tr_dead *d, bool whole)
 {
     char time[TR_TIME_TEXT];
-    json_t *j = d->letter ? json_copy((json_t *)(uintptr_t)d->letter) : json_object();
+    json_t *j = d->letter ? json_copy(d->letter) : json_object();
 
     if (d->letter && !whole)
         (void)json_object_del(j, "payload");

@@ -8,6 +8,8 @@
 #include "cli/cli.h"
 #include "nats/conf.h"
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): names of types and members cannot be in parentheses */
+
 /* Rows for an option table whose struct `owner` has a struct tr_nats_conf named `member`. */
 #define NATS_ITEMS(owner, member)                                                                  \
     {.name = "nats-server",                                                                        \
@@ -64,5 +66,7 @@
         .name = "json", .type = TR_CONF_BOOL, .at = offsetof(owner, member), .doc = "print JSON",  \
         .flags = TR_CONF_CLI_ONLY                                                                  \
     }
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif

@@ -144,15 +144,12 @@ static int split_servers(char *copy, const char *list[static SERVERS_MAX], int *
     return 0;
 }
 
-static int set_servers(struct tr_nats *n, natsOptions *o, const char *server, struct tr_err *err)
+static int set_servers(struct tr_nats *n, natsOptions *o, char *copy, struct tr_err *err)
 {
     const char *list[SERVERS_MAX];
-    tr_autofree char *copy = strdup(server);
     int count = 0;
-
-    if (!copy)
-        return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
     int r = split_servers(copy, list, &count, err);
+
     if (r < 0)
         return r;
     size_t used = 0;
@@ -273,7 +270,9 @@ static int make_options(struct tr_nats *n, const struct tr_nats_conf *c, natsOpt
 
     if (s != NATS_OK)
         return set_failed(s, "NATS", err);
-    int r = set_servers(n, o, c->server, err);
+    char *servers = strdup(c->server);
+    int r = servers ? set_servers(n, o, servers, err) : set_failed(NATS_NO_MEMORY, "NATS", err);
+    free(servers);
     if (r == 0)
         r = set_credentials(o, c, err);
     if (r == 0)

@@ -85,12 +85,14 @@ int tr_dlq_retry(struct tr_nats *n, const struct tr_dead *dead, struct tr_js_ack
     struct tr_envelope e;
     char id[TR_MSG_ID_MAX];
     char whole[TR_MSG_ID_MAX + 32];
-    int r = dead->letter ? tr_letter_task(dead->letter, &task, &subject, err)
-                         : tr_fail(err, TR_E_PARSE, 0, "%s", dead->why);
 
-    if (r == 0)
+    if (!dead->letter)
+        return tr_fail(err, TR_E_PARSE, 0, "dead letter %llu: %s", (unsigned long long)dead->seq,
+                       dead->why);
+    int r = tr_letter_task(dead->letter, &task, &subject, err);
+    if (r == 0 && task)
         r = tr_envelope_read(task, strlen(task), "", &e, err);
-    if (r < 0)
+    if (r < 0 || !task || !subject)
         return tr_fail_wrap(err, "dead letter %llu", (unsigned long long)dead->seq);
     (void)snprintf(whole, sizeof(whole), "%s:dlq%llu", tr_envelope_id(&e, id),
                    (unsigned long long)dead->seq);

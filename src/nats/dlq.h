@@ -16,9 +16,9 @@ struct tr_dead {
     uint64_t seq;
     const char *subject;
     int64_t time_us;
-    const json_t *letter; /* NULL: the message is no letter, and … */
-    const char *why;      /* … this is what is wrong with it */
-    const char *data;     /* as it came */
+    json_t *letter;   /* NULL: the message is no letter, and … */
+    const char *why;  /* … this is what is wrong with it */
+    const char *data; /* as it came */
     size_t len;
 };
 

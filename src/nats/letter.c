@@ -90,7 +90,7 @@ const char *tr_letter_text(const json_t *letter, const char *field)
 int tr_letter_task(const json_t *letter, char **ret_task, const char **ret_subject,
                    struct tr_err *err)
 {
-    const json_t *payload = json_object_get(letter, "payload");
+    json_t *payload = json_object_get(letter, "payload");
     const char *subject = tr_letter_text(letter, "original_subject");
     TR_CLEANUP(tr_json_unrefp) json_t *task = NULL;
 
@@ -101,7 +101,7 @@ int tr_letter_task(const json_t *letter, char **ret_task, const char **ret_subje
         strpbrk(subject + strlen(TR_SUBJECT_TASKS) + 1, ".*> \t\r\n"))
         return tr_fail(err, TR_E_PARSE, 0, "this dead letter came from '%.64s', no task's subject",
                        subject);
-    task = json_copy((json_t *)(uintptr_t)payload);
+    task = json_copy(payload);
     if (!task || json_object_set_new(task, "retry_count", json_integer(0)) < 0 ||
         json_object_set_new(task, "crashes", json_integer(0)) < 0)
         return tr_fail(err, TR_E_NOMEM, 0, "out of memory");

@@ -229,7 +229,7 @@ uint64_t tr_reader_waiting(const struct tr_reader *r)
 int tr_reader_open(struct tr_nats *n, const char *stream, const char *filter, uint64_t from,
                    struct tr_reader **ret, struct tr_err *err)
 {
-    TR_CLEANUP(tr_reader_closep) struct tr_reader *r = calloc(1, sizeof(*r));
+    struct tr_reader *r = calloc(1, sizeof(*r));
 
     if (!r)
         return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
@@ -237,12 +237,13 @@ int tr_reader_open(struct tr_nats *n, const char *stream, const char *filter, ui
     r->next_seq = from;
     r->stream = strdup(stream);
     r->filter = strdup(filter);
-    if (!r->stream || !r->filter)
-        return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
-    int rc = make_consumer(r, err);
-    if (rc < 0)
+    int rc = r->stream && r->filter ? make_consumer(r, err)
+                                    : tr_fail(err, TR_E_NOMEM, 0, "out of memory");
+    if (rc < 0) {
+        tr_reader_close(r);
         return rc;
-    *ret = TR_TAKE(r);
+    }
+    *ret = r;
     return 0;
 }
 

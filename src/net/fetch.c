@@ -106,7 +106,8 @@ static int fetch_s3(const struct tr_fetch *f, const struct tr_url *u, int fd, ui
 {
     if (!f->s3)
         return tr_fail(err, TR_E_USAGE, 0, "no S3 endpoint is configured");
-    return tr_s3_get(f->s3, u->host, u->path, fd, max, sha256, ret_size, err);
+    const struct tr_s3_want want = {.fd = fd, .max_bytes = max, .sha256 = sha256};
+    return tr_s3_get(f->s3, u->host, u->path, &want, ret_size, err);
 }
 
 int tr_fetch(const struct tr_fetch *f, const char *url, int fd, uint64_t max_bytes,

@@ -45,7 +45,7 @@ static bool decode(const char *text, size_t len, uint8_t *out)
     int bits = 0;
 
     for (size_t i = 0; i < len; i++) {
-        const char *d = memchr(base32, text[i], 32);
+        const char *d = strchr(base32, text[i]); /* never the closing 0: see the caller */
 
         if (!d)
             return false;

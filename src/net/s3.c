@@ -93,38 +93,49 @@ static int check_setting(const char *name, const char *value, struct tr_err *err
     return 0;
 }
 
-int tr_s3_new(const struct tr_s3_conf *conf, struct tr_http *http, struct tr_s3 **ret,
-              struct tr_err *err)
+static int check_settings(const struct tr_s3_conf *conf, struct tr_err *err)
 {
-    TR_CLEANUP(tr_s3_freep) struct tr_s3 *s = NULL;
-    const char *region = conf->region ? conf->region : "us-east-1";
-
     if (!conf->endpoint || !conf->access_key || !conf->secret_key)
         return tr_fail(err, TR_E_USAGE, 0,
                        "S3 needs an endpoint, an access key and a secret key; one is not set");
     int r = check_setting("access key", conf->access_key, err);
-    if (r == 0)
-        r = check_setting("region", region, err);
+    if (r == 0 && conf->region)
+        r = check_setting("region", conf->region, err);
     if (r == 0 && conf->token)
         r = check_setting("token", conf->token, err);
-    if (r < 0)
-        return r;
-    s = calloc(1, sizeof(*s));
-    if (!s)
-        return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
-    s->http = http;
+    return r;
+}
+
+static int fill(struct tr_s3 *s, const struct tr_s3_conf *conf, struct tr_err *err)
+{
     s->page_keys = conf->page_keys > 0 ? conf->page_keys : 1000;
     s->access = strdup(conf->access_key);
     s->secret = strdup(conf->secret_key);
-    s->region = strdup(region);
+    s->region = strdup(conf->region ? conf->region : "us-east-1");
     s->token = conf->token ? strdup(conf->token) : NULL;
     if (!s->access || !s->secret || !s->region || (conf->token && !s->token))
         return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
-    r = endpoint_parts(s, conf->endpoint, err);
+    s->key = (struct tr_sigv4_key){s->access, s->secret, s->token, s->region, "s3"};
+    return endpoint_parts(s, conf->endpoint, err);
+}
+
+int tr_s3_new(const struct tr_s3_conf *conf, struct tr_http *http, struct tr_s3 **ret,
+              struct tr_err *err)
+{
+    int r = check_settings(conf, err);
+
     if (r < 0)
         return r;
-    s->key = (struct tr_sigv4_key){s->access, s->secret, s->token, s->region, "s3"};
-    *ret = TR_TAKE(s);
+    struct tr_s3 *s = calloc(1, sizeof(*s));
+    if (!s)
+        return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
+    s->http = http;
+    r = fill(s, conf, err);
+    if (r < 0) {
+        tr_s3_free(s);
+        return r;
+    }
+    *ret = s;
     return 0;
 }
 
@@ -301,7 +312,7 @@ int tr_s3_put(struct tr_s3 *s, const char *bucket, const char *key, const void *
     struct call c = {
         .s = s, .method = "PUT", .bucket = bucket, .key = key, .content_type = content_type};
     struct tr_http_request req = {.body = bytes, .body_len = len, .body_fd = -1};
-    struct tr_http_reply reply;
+    struct tr_http_reply reply = {.status = 0};
 
     tr_sha256_hex(len ? bytes : "", len, c.hash);
     int r = call_init(&c, NULL, 0, err);
@@ -315,7 +326,7 @@ int tr_s3_put_fd(struct tr_s3 *s, const char *bucket, const char *key, int fd,
     struct call c = {
         .s = s, .method = "PUT", .bucket = bucket, .key = key, .content_type = content_type};
     struct tr_http_request req = {.body_fd = fd};
-    struct tr_http_reply reply;
+    struct tr_http_reply reply = {.status = 0};
     struct stat st;
 
     if (fstat(fd, &st) < 0)
@@ -327,8 +338,8 @@ int tr_s3_put_fd(struct tr_s3 *s, const char *bucket, const char *key, int fd,
     return r < 0 ? r : send_call(&c, &req, false, &reply, err);
 }
 
-int tr_s3_get(struct tr_s3 *s, const char *bucket, const char *key, int fd, uint64_t max_bytes,
-              const char *sha256, uint64_t *ret_size, struct tr_err *err)
+int tr_s3_get(struct tr_s3 *s, const char *bucket, const char *key, const struct tr_s3_want *want,
+              uint64_t *ret_size, struct tr_err *err)
 {
     TR_CLEANUP(call_done) struct call c = {.s = s, .method = "GET", .bucket = bucket, .key = key};
     const struct tr_http_headers headers = {.make = make_headers, .arg = &c};
@@ -339,9 +350,9 @@ int tr_s3_get(struct tr_s3 *s, const char *bucket, const char *key, int fd, uint
     const struct tr_http_get get = {
         .url = c.url.data,
         .headers = &headers,
-        .fd = fd,
-        .max_bytes = max_bytes,
-        .sha256 = sha256,
+        .fd = want->fd,
+        .max_bytes = want->max_bytes,
+        .sha256 = want->sha256,
         .explain = explain,
         .explain_arg = &c,
     };
@@ -353,7 +364,7 @@ int tr_s3_head(struct tr_s3 *s, const char *bucket, const char *key, struct tr_s
 {
     TR_CLEANUP(call_done) struct call c = {.s = s, .method = "HEAD", .bucket = bucket, .key = key};
     struct tr_http_request req = {.body_fd = -1};
-    struct tr_http_reply reply;
+    struct tr_http_reply reply = {.status = 0};
     int r = call_init(&c, NULL, 0, err);
 
     if (r == 0)
@@ -370,7 +381,7 @@ int tr_s3_delete(struct tr_s3 *s, const char *bucket, const char *key, struct tr
     TR_CLEANUP(call_done)
     struct call c = {.s = s, .method = "DELETE", .bucket = bucket, .key = key};
     struct tr_http_request req = {.body_fd = -1};
-    struct tr_http_reply reply;
+    struct tr_http_reply reply = {.status = 0};
     int r = call_init(&c, NULL, 0, err);
 
     return r < 0 ? r : send_call(&c, &req, true, &reply, err);
@@ -399,7 +410,7 @@ static int list_page(struct tr_s3 *s, const char *bucket, const char *prefix, co
         {"list-type", "2"}, {"max-keys", keys}, {"prefix", prefix}, {"continuation-token", token}};
     const struct tr_http_sink sink = {.head = drop_old_bytes, .bytes = keep_bytes, .arg = xml};
     struct tr_http_request req = {.body_fd = -1, .max_bytes = TR_S3_LIST_BYTES_MAX, .sink = &sink};
-    struct tr_http_reply reply;
+    struct tr_http_reply reply = {.status = 0};
 
     (void)snprintf(keys, sizeof(keys), "%d", s->page_keys);
     int r = call_init(&c, query, *token ? 4 : 3, err);
@@ -416,7 +427,7 @@ int tr_s3_list(struct tr_s3 *s, const char *bucket, const char *prefix,
 
     tr_buf_init(&xml, TR_S3_LIST_BYTES_MAX);
     for (int page = 0; end.truncated; page++) {
-        struct tr_s3_list_end after;
+        struct tr_s3_list_end after = {.truncated = false};
         int r = page < LIST_PAGES_MAX
                     ? list_page(s, bucket, prefix, end.next, &xml, err)
                     : tr_fail(err, TR_E_LIMIT, 0, "the list of bucket '%s' never ends", bucket);
@@ -446,7 +457,10 @@ int tr_s3_presign(struct tr_s3 *s, const char *method, const char *bucket, const
     int r = call_init(&c, NULL, 0, err);
     if (r < 0)
         return r;
+    const struct tr_pair host = {"host", s->host};
+    const struct tr_sigv4_request req = {
+        .method = method, .path = c.path.data, .headers = &host, .nheaders = 1};
     tr_sigv4_time(tr_clock_real_us(), time);
     tr_buf_addf(out, "%s?", c.url.data);
-    return tr_sigv4_presign(&s->key, method, s->host, c.path.data, time, expires_s, out, err);
+    return tr_sigv4_presign(&s->key, &req, time, expires_s, out, err);
 }

@@ -41,9 +41,13 @@ int tr_s3_put(struct tr_s3 *s, const char *bucket, const char *key, const void *
 int tr_s3_put_fd(struct tr_s3 *s, const char *bucket, const char *key, int fd,
                  const char *content_type, struct tr_err *err);
 
-/* Fetch into the empty file `fd`, at most max_bytes; `sha256` (64 lower-case digits) or NULL. */
-int tr_s3_get(struct tr_s3 *s, const char *bucket, const char *key, int fd, uint64_t max_bytes,
-              const char *sha256, uint64_t *ret_size, struct tr_err *err);
+struct tr_s3_want {
+    int fd;             /* an empty file */
+    uint64_t max_bytes; /* more is TR_E_LIMIT */
+    const char *sha256; /* 64 lower-case digits, or NULL */
+};
+int tr_s3_get(struct tr_s3 *s, const char *bucket, const char *key, const struct tr_s3_want *want,
+              uint64_t *ret_size, struct tr_err *err);
 
 struct tr_s3_head {
     uint64_t size;

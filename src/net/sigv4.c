@@ -46,7 +46,7 @@ static int sort_pairs(const struct tr_pair *pairs, size_t n,
 int tr_sigv4_query(const struct tr_pair *pairs, size_t npairs, struct tr_buf *out,
                    struct tr_err *err)
 {
-    struct tr_pair sorted[TR_SIGV4_PAIRS_MAX];
+    struct tr_pair sorted[TR_SIGV4_PAIRS_MAX] = {{0}};
     int r = sort_pairs(pairs, npairs, sorted, err);
 
     for (size_t i = 0; i < npairs && r == 0; i++) {
@@ -160,7 +160,7 @@ static int sign(const struct tr_sigv4_key *key, const struct tr_sigv4_request *r
 int tr_sigv4_authorize(const struct tr_sigv4_key *key, const struct tr_sigv4_request *req,
                        const char *time, struct tr_buf *out, struct tr_err *err)
 {
-    struct tr_pair sorted[TR_SIGV4_PAIRS_MAX];
+    struct tr_pair sorted[TR_SIGV4_PAIRS_MAX] = {{0}};
     char signature[TR_SHA256_HEX];
     int r = sort_pairs(req->headers, req->nheaders, sorted, err);
 
@@ -176,13 +176,11 @@ int tr_sigv4_authorize(const struct tr_sigv4_key *key, const struct tr_sigv4_req
     return tr_buf_check(out, "a signature", err);
 }
 
-int tr_sigv4_presign(const struct tr_sigv4_key *key, const char *method, const char *host,
-                     const char *path, const char *time, int64_t expires_s, struct tr_buf *out,
-                     struct tr_err *err)
+int tr_sigv4_presign(const struct tr_sigv4_key *key, const struct tr_sigv4_request *req,
+                     const char *time, int64_t expires_s, struct tr_buf *out, struct tr_err *err)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf credential;
     TR_CLEANUP(tr_buf_done) struct tr_buf query;
-    const struct tr_pair host_header = {"host", host};
     char expires[24];
     char signature[TR_SHA256_HEX];
 
@@ -205,13 +203,10 @@ int tr_sigv4_presign(const struct tr_sigv4_key *key, const char *method, const c
     r = tr_sigv4_query(pairs, TR_ARRAY_LEN(pairs) - (key->token ? 0 : 1), &query, err);
     if (r < 0)
         return r;
-    const struct tr_sigv4_request req = {.method = method,
-                                         .path = path,
-                                         .query = query.data,
-                                         .headers = &host_header,
-                                         .nheaders = 1,
-                                         .payload_hash = "UNSIGNED-PAYLOAD"};
-    r = sign(key, &req, &host_header, time, signature, err);
+    struct tr_sigv4_request whole = *req;
+    whole.query = query.data;
+    whole.payload_hash = "UNSIGNED-PAYLOAD";
+    r = sign(key, &whole, req->headers, time, signature, err);
     if (r < 0)
         return r;
     tr_buf_addf(out, "%s&X-Amz-Signature=%s", query.data, signature);

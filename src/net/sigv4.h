@@ -57,9 +57,9 @@ int tr_sigv4_authorize(const struct tr_sigv4_key *key, const struct tr_sigv4_req
                        const char *time, struct tr_buf *out, struct tr_err *err);
 
 /* Append the whole query of a presigned address: who has it may do this one thing for expires_s
- * seconds (at most 7 days). Only "host" is signed; the body is not. */
-int tr_sigv4_presign(const struct tr_sigv4_key *key, const char *method, const char *host,
-                     const char *path, const char *time, int64_t expires_s, struct tr_buf *out,
-                     struct tr_err *err);
+ * seconds (at most 7 days). `req` has method, path and the one header "host"; its query and payload
+ * are not looked at, and the body is not signed. */
+int tr_sigv4_presign(const struct tr_sigv4_key *key, const struct tr_sigv4_request *req,
+                     const char *time, int64_t expires_s, struct tr_buf *out, struct tr_err *err);
 
 #endif

@@ -89,7 +89,7 @@ static int parse_port(const char *text, int *ret, struct tr_err *err)
 /* name[:port], or [v6]:port. */
 static int parse_authority(const char *text, size_t len, struct tr_url *u, struct tr_err *err)
 {
-    char copy[TR_URL_HOST_MAX];
+    char copy[TR_URL_HOST_MAX] = {0};
 
     if (len == 0 || len >= sizeof(copy))
         return tr_fail(err, TR_E_PARSE, 0, "an address without a usable host");
@@ -199,7 +199,7 @@ static int parse(const char *text, size_t len, int needs_key, struct tr_url *ret
                    {"https://", TR_URL_HTTPS},
                    {"s3://", TR_URL_S3},
                    {"minio://", TR_URL_S3}};
-    char copy[TR_URL_MAX];
+    char copy[TR_URL_MAX] = {0};
     int r = check_bytes(text, len, err);
 
     if (r < 0)
@@ -233,7 +233,7 @@ int tr_url_parse(const char *text, size_t len, struct tr_url *ret, struct tr_err
 
 int tr_url_parse_bucket(const char *text, size_t len, struct tr_url *ret, struct tr_err *err)
 {
-    struct tr_url u;
+    struct tr_url u = {.port = 0};
     int r = parse(text, len, 0, &u, err);
 
     if (r < 0)

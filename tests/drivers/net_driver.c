@@ -56,8 +56,9 @@ static int do_get(const struct driver *d, struct tr_err *err)
 {
     tr_autoclose int fd = create(d->args[2]);
     uint64_t size = 0;
-    int r = tr_s3_get(d->s3, d->args[0], d->args[1], fd, UINT64_C(1) << 30,
-                      d->nargs > 3 ? d->args[3] : NULL, &size, err);
+    const struct tr_s3_want want = {
+        .fd = fd, .max_bytes = UINT64_C(1) << 30, .sha256 = d->nargs > 3 ? d->args[3] : NULL};
+    int r = tr_s3_get(d->s3, d->args[0], d->args[1], &want, &size, err);
 
     if (r == 0)
         (void)printf("%llu\n", (unsigned long long)size);

@@ -81,7 +81,7 @@ def refused(result, code):
     return result.stderr.strip()
 
 
-def ask(server, what, body=None):
+def ask(server, what, body=b""):
     with server.client() as client:
         return client.request(f"$JS.API.{what}", body)
 

@@ -187,9 +187,10 @@ static void a_presigned_address_is_the_one_in_the_manual(void **state)
     struct tr_err err = TR_ERR_INIT;
 
     tr_buf_init(&out, 4096);
-    assert_int_equal(tr_sigv4_presign(&manual, "GET", "examplebucket.s3.amazonaws.com", "/test.txt",
-                                      "20130524T000000Z", 86400, &out, &err),
-                     0);
+    const struct tr_pair host = {"host", "examplebucket.s3.amazonaws.com"};
+    const struct tr_sigv4_request req = {
+        .method = "GET", .path = "/test.txt", .headers = &host, .nheaders = 1};
+    assert_int_equal(tr_sigv4_presign(&manual, &req, "20130524T000000Z", 86400, &out, &err), 0);
     assert_string_equal(
         out.data,
         "X-Amz-Algorithm=AWS4-HMAC-SHA256"
