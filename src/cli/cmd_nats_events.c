@@ -61,7 +61,6 @@ static const struct tr_conf_item items[] = {
     {.name = "kind",
      .type = TR_CONF_STRING,
      .at = offsetof(struct options, kind),
-     .fallback = "*",
      .unit = "WORD",
      .doc = "only judge.events.WORD: status, contest or system",
      .flags = TR_CONF_CLI_ONLY},
@@ -186,10 +185,12 @@ static int events(const struct options *opt, struct tr_err *err)
     TR_CLEANUP(tr_reader_closep) struct tr_reader *reader = NULL;
     char filter[128];
 
-    if (strpbrk(opt->kind, ".> \t\r\n") || !*opt->kind || strlen(opt->kind) > 64)
+    const char *kind = opt->kind ? opt->kind : "*";
+
+    if (strpbrk(kind, ".> \t\r\n") || !*kind || strlen(kind) > 64)
         return tr_fail(err, TR_E_USAGE, 0, "--kind: '%.64s' is not status, contest or system",
-                       opt->kind);
-    (void)snprintf(filter, sizeof(filter), TR_SUBJECT_EVENTS ".%s", opt->kind);
+                       kind);
+    (void)snprintf(filter, sizeof(filter), TR_SUBJECT_EVENTS ".%.64s", kind);
     int r = tr_nats_open(&opt->nats, NULL, &n, err);
     if (r == 0)
         r = tr_reader_open(n, TR_STREAM_EVENTS, filter,
