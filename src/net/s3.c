@@ -246,8 +246,9 @@ static int denied(const struct call *c, const struct tr_s3_problem *p, int statu
     const char *host = c->s->host;
 
     if (strcmp(p->code, "SignatureDoesNotMatch") == 0)
-        return tr_fail(err, TR_E_DENIED, 0, "%s refuses the signature: the S3 secret key is wrong",
-                       host);
+        return tr_fail(err, TR_E_DENIED, 0,
+                       "%s refuses the signature: the secret key of S3 access key '%.64s' is wrong",
+                       host, c->s->access);
     if (strcmp(p->code, "InvalidAccessKeyId") == 0)
         return tr_fail(err, TR_E_DENIED, 0, "%s does not know the S3 access key '%.64s'", host,
                        c->s->access);

@@ -100,7 +100,7 @@ def test_a_list_of_several_pages_is_whole(s3):
 
 def test_wrong_credentials_are_said_and_not_tried_again(s3, bucket):
     said = refused(drive(s3, "puts", bucket, "k", "x", S3_SECRET="wrong"))
-    assert said.startswith("fatal ") and "the S3 secret key is wrong" in said
+    assert said.startswith("fatal ") and f"the secret key of S3 access key '{s3.key}' is wrong" in said
     said = refused(drive(s3, "puts", bucket, "k", "x", S3_KEY="nobody:nobody"))
     assert said.startswith("fatal ") and "nobody" in said
 

@@ -24,7 +24,7 @@ static void check_plain(const char *s, size_t max)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    TR_CLEANUP(tr_buf_done) struct tr_buf b;
+    TR_CLEANUP(tr_buf_done) struct tr_buf b = {0};
     struct tr_err err = TR_ERR_INIT;
     struct tr_url u;
     int r = tr_url_parse((const char *)data, size, &u, &err);
