@@ -1,12 +1,14 @@
 """`tribunal nats …` against real servers: Debian's nats-server and, where it was built, a current one."""
 
 import base64
+import binascii
 import json
 import os
 import pathlib
 import signal
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -439,6 +441,73 @@ def test_tls_with_certificates_on_both_sides(certificates):
                 (["--nats-ca", c / "ca.pem"], "client certificate"),
                 ([], "NATS at ")]:
             assert says in refused(run(server, "check", *words, "--nats-timeout", "2s"), 3), words
+
+
+class Identity:
+    """An nkey of one kind, with its JWT signed by another."""
+
+    def __init__(self, folder, kind):
+        self.kind, self.prefix = kind, {"operator": 14, "account": 0, "user": 20}[kind] << 3
+        self.key = folder / f"{kind}-{os.urandom(4).hex()}.pem"
+        self.openssl("genpkey", "-algorithm", "ed25519", "-out", self.key)
+        raw = self.openssl("pkey", "-in", self.key, "-pubout", "-outform", "DER")[-32:]
+        self.public = self.encode(bytes([self.prefix]) + raw)
+
+    @staticmethod
+    def openssl(*words):
+        program = find_program("openssl", fix="dev/setup test")
+        return subprocess.run([program, *words], check=True, capture_output=True).stdout
+
+    @staticmethod
+    def encode(raw):
+        return base64.b32encode(raw + binascii.crc_hqx(raw, 0).to_bytes(2, "little")).decode().rstrip("=")
+
+    @property
+    def seed(self):
+        raw = self.openssl("pkey", "-in", self.key, "-outform", "DER")[-32:]
+        head = bytes([18 << 3 | self.prefix >> 5, (self.prefix & 31) << 3])
+        return self.encode(head + raw)
+
+    def jwt(self, signer, **claims):
+        def pack(value):
+            return base64.urlsafe_b64encode(value).rstrip(b"=")
+        body = {"jti": os.urandom(8).hex(), "iat": int(time.time()), "iss": signer.public, "name": self.kind,
+                "sub": self.public, "nats": {"type": self.kind, "version": 2, **claims}}
+        text = pack(b'{"typ":"JWT","alg":"ed25519-nkey"}') + b"." + pack(json.dumps(body).encode())
+        message = signer.key.with_suffix(".msg")
+        message.write_bytes(text)
+        signature = self.openssl("pkeyutl", "-sign", "-rawin", "-inkey", signer.key, "-in", message)
+        return (text + b"." + pack(signature)).decode()
+
+
+CREDS = """-----BEGIN NATS USER JWT-----
+{jwt}
+------END NATS USER JWT------
+
+-----BEGIN USER NKEY SEED-----
+{seed}
+------END USER NKEY SEED------
+"""
+
+
+def test_a_creds_file_opens_an_account(tmp_path):
+    operator, account, system, user, stranger = (
+        Identity(tmp_path, kind) for kind in ("operator", "account", "account", "user", "user"))
+    limits = {"mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1, "subs": -1, "data": -1,
+              "payload": -1, "imports": -1, "exports": -1, "wildcards": True, "conn": -1, "leaf": -1}
+    text = JETSTREAM + f"""operator: "{operator.jwt(operator)}"
+        system_account: {system.public}
+        resolver: MEMORY
+        resolver_preload {{ {account.public}: "{account.jwt(operator, limits=limits)}"
+                           {system.public}: "{system.jwt(operator)}" }}"""
+    ours = write(tmp_path / "ours.creds", CREDS.format(jwt=user.jwt(account, subs=-1, data=-1, payload=-1),
+                                                       seed=user.seed))
+    other = write(tmp_path / "other.creds",
+                  CREDS.format(jwt=stranger.jwt(operator, subs=-1, data=-1, payload=-1), seed=stranger.seed))
+    with Configured(text) as server:
+        good(run(server, "provision", "--nats-creds", ours))
+        good(run(server, "check", env={"TRIBUNAL_NATS_CREDS": str(ours)}))
+        assert "the creds file is not valid there" in refused(run(server, "check", "--nats-creds", other), 3)
 
 
 # ---- events
