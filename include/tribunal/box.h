@@ -102,7 +102,8 @@ struct tbox_spec {
     size_t size;             /* sizeof(struct tbox_spec) */
     const char *const *argv; /* argv[0] without a slash is searched in PATH; cwd is /w */
     const char *const *env;  /* beside PATH, HOME, LANG, which it may replace; NULL-ended or NULL */
-    int fd[3];               /* -1: /dev/null. Output is copied to fd[1], fd[2] up to the ceiling */
+    int fd[3]; /* -1: /dev/null. fd[0] is a file or a pipe; a file that the program could write by
+                * its uid is copied first. Output is copied to fd[1], fd[2] up to the ceiling */
     struct tbox_limits limits;
     int cpu;        /* the one CPU to run on; -1: any */
     unsigned flags; /* TBOX_KEEP_FILES, TBOX_DIRECT_OUTPUT */
@@ -135,7 +136,7 @@ struct tbox_report {
     uint32_t pids_peak;
     uint32_t killed;        /* processes alive when the run ended, all killed */
     uint64_t written_bytes; /* to standard output and error; counted, also beyond the ceiling */
-    bool renewed;           /* the container was thrown away after this run */
+    bool renewed; /* the container was thrown away after this run, or for what the last one left */
     bool userns;
     enum tbox_cgroup cgroup;
     int64_t steal_us;     /* taken by the hypervisor while it ran (whole machine) */

@@ -55,8 +55,13 @@ struct box_cg_driver {
     int (*end)(struct box_cg *cg, struct box_usage *ret, struct tr_err *err);
     /* First process, when a run has lasted: where pressure and throttling are counted from. */
     void (*mark)(struct box_cg *cg);
+    /* First process, when all is dead: wait until what the run used is given back, so that it does
+     * not count for the next one. Fails when something stays charged: the container is lost. */
+    int (*calm)(struct box_cg *cg, struct tr_err *err);
     /* First process, after the answer is sent: get ready for the next run. */
     int (*rest)(struct box_cg *cg, struct tr_err *err);
+    /* First process: files were put, so more is in use from now on. */
+    void (*grown)(struct box_cg *cg);
     /* Helper: how often the kernel killed for memory; for a first process that died of it. */
     uint32_t (*oom_kills)(struct box_cg *cg);
 };
@@ -69,6 +74,8 @@ struct box_cg {
     uid_t owner;
     /* State between begin and end. */
     uint64_t base_bytes;  /* in use before the run */
+    uint64_t floor_bytes; /* the least ever in use between runs; 0: not known (v1) */
+    uint64_t slack_bytes; /* what may be in use at rest beyond that without meaning anything (v1) */
     uint64_t limit_bytes; /* as last written */
     uint32_t pids_limit;
     uint32_t pids_seen;

@@ -125,6 +125,15 @@ static uint32_t oom_kills(struct box_cg *cg)
     return 0;
 }
 
+static int calm(struct box_cg *cg, struct tr_err *err)
+{
+    return 0;
+}
+
+static void grown(struct box_cg *cg)
+{
+}
+
 const struct box_cg_driver box_cg_none = {.mode = TBOX_CGROUP_NONE,
                                           .make = make,
                                           .enter = enter,
@@ -133,5 +142,7 @@ const struct box_cg_driver box_cg_none = {.mode = TBOX_CGROUP_NONE,
                                           .sample = sample,
                                           .mark = mark,
                                           .end = end,
+                                          .calm = calm,
                                           .rest = rest,
+                                          .grown = grown,
                                           .oom_kills = oom_kills};

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -44,6 +45,21 @@ enum {
 
 /* Raise the limit in such steps, so that it need not be written for every run. */
 #define BASE_STEP (UINT64_C(256) << 10)
+
+/* The kernel charges 64 pages in advance on each CPU, and keeps stacks for reuse: so much more may
+ * be in use at rest without meaning anything. Tighter, and honest runs would wait for each other.
+ */
+#define REST_SLACK (UINT64_C(512) << 10)
+#define REST_SLACK_CPU (UINT64_C(320) << 10)
+
+/* More than this that does not come back is not worth guessing about: a new container. */
+#define REST_LOST (UINT64_C(8) << 20)
+
+enum {
+    /* Stacks and task structures of many processes come back some milliseconds after their end. */
+    REST_TRIES = 40,
+    REST_WAIT_NS = 500000
+};
 
 static int open_files(struct box_cg *cg, struct tr_err *err)
 {
@@ -76,6 +92,7 @@ static int open_files(struct box_cg *cg, struct tr_err *err)
     if (cg->fd[SWAP_LIMIT] < 0)
         (void)box_cg_write_at(cg->tree[MEMORY].dir, "memory.swappiness", "0");
     cg->oom_before = 0;
+    cg->slack_bytes = REST_SLACK + REST_SLACK_CPU * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     return 0;
 }
 
@@ -203,7 +220,15 @@ static int set_memory(struct box_cg *cg, uint64_t bytes, struct tr_err *err)
 
 static int begin(struct box_cg *cg, const struct tbox_limits *l, struct tr_err *err)
 {
-    cg->base_bytes = box_cg_read_u64(cg->fd[USAGE]);
+    uint64_t now = box_cg_read_u64(cg->fd[USAGE]);
+
+    /* Not what is in use now: some of it was charged in advance and is given to the program, which
+     * would then look smaller than it is. */
+    if (cg->floor_bytes == 0 || now < cg->floor_bytes)
+        cg->floor_bytes = now;
+    cg->base_bytes = cg->floor_bytes;
+    if (now > cg->floor_bytes + cg->slack_bytes) /* stays, as it seems: see calm() */
+        cg->base_bytes = now - cg->slack_bytes;
     uint64_t room = (cg->base_bytes + BASE_STEP - 1) / BASE_STEP * BASE_STEP;
     int r = set_memory(cg, room + l->memory_bytes, err);
     if (r < 0)
@@ -277,9 +302,30 @@ static int end(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
     return 0;
 }
 
+static int calm(struct box_cg *cg, struct tr_err *err)
+{
+    const struct timespec wait = {.tv_nsec = REST_WAIT_NS};
+    uint64_t now = 0;
+
+    for (int i = 0; i < REST_TRIES; i++) {
+        now = box_cg_read_u64(cg->fd[USAGE]);
+        if (now <= cg->floor_bytes + cg->slack_bytes)
+            return 0;
+        (void)nanosleep(&wait, NULL);
+    }
+    if (now <= cg->floor_bytes + REST_LOST)
+        return 0;
+    return tr_fail(err, TR_E_FATAL, 0, "memory of the last run stays charged");
+}
+
 static int rest(struct box_cg *cg, struct tr_err *err)
 {
     return 0;
+}
+
+static void grown(struct box_cg *cg)
+{
+    cg->floor_bytes = 0;
 }
 
 const struct box_cg_driver box_cg_v1 = {.mode = TBOX_CGROUP_V1,
@@ -290,7 +336,9 @@ const struct box_cg_driver box_cg_v1 = {.mode = TBOX_CGROUP_V1,
                                         .sample = sample,
                                         .mark = mark,
                                         .end = end,
+                                        .calm = calm,
                                         .rest = rest,
+                                        .grown = grown,
                                         .oom_kills = read_oom};
 
 const struct box_cg_driver box_cg_hybrid = {.mode = TBOX_CGROUP_HYBRID,
@@ -301,5 +349,7 @@ const struct box_cg_driver box_cg_hybrid = {.mode = TBOX_CGROUP_HYBRID,
                                             .sample = sample,
                                             .mark = mark,
                                             .end = end,
+                                            .calm = calm,
                                             .rest = rest,
+                                            .grown = grown,
                                             .oom_kills = read_oom};

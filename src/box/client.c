@@ -70,7 +70,9 @@ static int take_container(tbox *box, uint64_t *ret_oom, struct tr_err *err)
 
         box->sock = tr_take_fd(&fds[0]);
         box->cgroup = (enum tbox_cgroup)done.cgroup;
-        box->userns = done.userns != 0;
+        box->userns = (done.userns & 1) != 0;
+        box->two_uids = (done.userns & 2) != 0;
+        box->oom_seen = 0;
         if (ret_oom)
             *ret_oom = done.value;
         if (epoll_ctl(box->epoll, EPOLL_CTL_ADD, box->sock, &ev) < 0)
@@ -287,6 +289,20 @@ int box_client_renew(tbox *box, uint64_t *ret_oom, struct tr_err *err)
     return r;
 }
 
+int box_client_clean(tbox *box, struct tr_err *err)
+{
+    struct box_wire_head msg;
+
+    if (!box->kept)
+        return 0;
+    box->kept = false;
+    box_wire_head(&msg, BOX_CLEAN, sizeof(msg), 0);
+    if (box_client_call(box, &msg, sizeof(msg), -1, NULL, NULL, NULL) == 0)
+        return 0;
+    box->renewed_early = true;
+    return box_client_renew(box, NULL, err);
+}
+
 int tbox_renew(tbox *box, struct tr_err *err)
 {
     if (box->running)
@@ -315,10 +331,11 @@ int tbox_put(tbox *box, int fd, const char *name, unsigned mode, struct tr_err *
     tr_autoclose int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (copy < 0)
         return tr_fail(err, TR_E_USAGE, errno, "descriptor of '%s'", name);
-    r = send_put(box, &p, err);
+    r = box_client_clean(box, err);
+    if (r == 0)
+        r = send_put(box, &p, err);
     if (r < 0)
         return r;
-    box->kept = false;
     if (slot)
         tr_close(&slot->fd);
     else

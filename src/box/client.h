@@ -34,7 +34,10 @@ struct tbox {
     int sock; /* of the container's first process; -1: the container is gone */
     enum tbox_cgroup cgroup;
     bool userns;
-    int epoll; /* what tbox_fd() gives: sock, timer, and the pipes while they are full */
+    bool two_uids;      /* the program is somebody else than we are */
+    uint64_t oom_seen;  /* kills for memory that reports of this container spoke of */
+    bool renewed_early; /* the container was renewed before this run, for what the last one left */
+    int epoll;          /* what tbox_fd() gives: sock, timer, and the pipes while they are full */
     int timer;
     int null;
     struct box_put put[BOX_PUTS_MAX];
@@ -57,8 +60,13 @@ struct tbox {
 
 /* client.c */
 int box_client_renew(tbox *box, uint64_t *ret_oom, struct tr_err *err); /* and put again */
+int box_client_clean(tbox *box,
+                     struct tr_err *err); /* what was kept goes; by renewing if need be */
 int box_client_call(tbox *box, const void *msg, size_t len, int fd, uint64_t *ret_value,
                     int *ret_fd, struct tr_err *err);
+
+/* client_input.c: refuse what is no file or pipe; *ret_copy is what to send instead, or -1. */
+int box_input_check(const tbox *box, int fd, int *ret_copy, struct tr_err *err);
 
 /* client_pump.c */
 int box_pump_open(tbox *box, const struct tbox_spec *spec, int out[2], struct tr_err *err);

@@ -28,8 +28,12 @@ enum {
 static int send_spec(tbox *box, const struct tbox_spec *spec, int64_t len, const int out[2],
                      struct tr_err *err)
 {
-    int fds[3] = {spec->fd[0] >= 0 ? spec->fd[0] : box->null, out[0], out[1]};
+    tr_autoclose int copy = -1;
+    int r = box_input_check(box, spec->fd[0], &copy, err);
+    int fds[3] = {copy >= 0 ? copy : spec->fd[0] >= 0 ? spec->fd[0] : box->null, out[0], out[1]};
 
+    if (r < 0)
+        return r;
     for (int i = 1; i < 3; i++) {
         if (fds[i] < 0)
             fds[i] = spec->fd[i] >= 0 ? spec->fd[i] : box->null;
@@ -48,13 +52,16 @@ static int begin(tbox *box, const struct tbox_spec *spec, struct tr_err *err)
     int64_t len = box_spec_write(spec, &box->msg, err);
     if (len < 0)
         return (int)len;
+    int r = box_client_clean(box, err);
+    if (r < 0)
+        return r;
     box->limits = spec->limits;
     box->seen = (struct box_seen){0};
     box->pump_error = (struct tr_err)TR_ERR_INIT;
     box->kill_sent = false;
     box->steal_before_us = -1;
     box->started_us = tr_clock_mono_us();
-    int r = box_pump_open(box, spec, out, err);
+    r = box_pump_open(box, spec, out, err);
     if (r == 0)
         r = send_spec(box, spec, len, out, err);
     if (r < 0 && (err ? err->sys : 0) == EBADF)
@@ -74,6 +81,7 @@ static int begin(tbox *box, const struct tbox_spec *spec, struct tr_err *err)
  * whose group it shares on v1. Otherwise it is our fault and no verdict. */
 static int lost(tbox *box, struct tbox_report *ret, struct tr_err *err)
 {
+    const uint64_t known = box->oom_seen;
     uint64_t oom = 0;
     int64_t wall = tr_clock_mono_us() - box->started_us;
 
@@ -83,7 +91,7 @@ static int lost(tbox *box, struct tbox_report *ret, struct tr_err *err)
     int r = box_client_renew(box, &oom, err);
     if (r < 0)
         return r;
-    if (oom == 0)
+    if (oom <= known)
         return tr_fail(err, TR_E_RETRY, 0,
                        "the container's first process ended or fell silent; it was replaced");
     *ret = (struct tbox_report){.cause = TBOX_MEMORY,
@@ -138,8 +146,10 @@ static int receive(tbox *box, struct tbox_report *ret, struct tr_err *err)
     box_report_make(&msg.report, &box->seen, &box->limits, ret);
     ret->userns = box->userns;
     ret->cgroup = box->cgroup;
-    ret->renewed = !msg.report.container_ok;
-    if (ret->renewed) {
+    ret->renewed = !msg.report.container_ok || box->renewed_early;
+    box->renewed_early = false;
+    box->oom_seen += msg.report.oom_kills;
+    if (!msg.report.container_ok) {
         r = box_client_renew(box, NULL, err);
         if (r < 0)
             return r;

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -250,6 +251,13 @@ static void throw_away(struct box_wire_report *out, const struct tr_err *why)
     (void)snprintf(out->note, sizeof(out->note), "container renewed: %.120s", why->msg);
 }
 
+static int clean(struct state *s, struct tr_err *err)
+{
+    int r = box_work_clean(&s->work, err);
+
+    return r < 0 ? r : s->in->cg->driver->calm(s->in->cg, err);
+}
+
 /* After the program: all dead, counters read, folders empty. What fails here costs the container,
  * not the verdict. */
 static void finish(struct state *s, struct box_watch *w, struct box_wire_report *out)
@@ -269,8 +277,25 @@ static void finish(struct state *s, struct box_watch *w, struct box_wire_report 
         throw_away(out, &why);
         return;
     }
-    if ((s->run.flags & TBOX_KEEP_FILES) == 0 && box_work_clean(&s->work, &why) < 0)
+    /* Kept files are charged until they are cleaned; calm comes then. */
+    if ((s->run.flags & TBOX_KEEP_FILES) == 0 && clean(s, &why) < 0)
         throw_away(out, &why);
+}
+
+/* A folder as a stream would be a way out: fchdir(0). */
+static int check_streams(const int fds[static BOX_WIRE_FDS], struct tr_err *err)
+{
+    for (int i = 0; i < BOX_WIRE_FDS; i++) {
+        struct stat st;
+
+        if (fds[i] < 0 || fstat(fds[i], &st) < 0)
+            return tr_fail(err, TR_E_USAGE, 0, "a run wants three descriptors");
+        if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+            return tr_fail(err, TR_E_USAGE, 0, "stream %d is neither a file nor a pipe", i);
+        if (fcntl(fds[i], F_GETFL) & O_PATH)
+            return tr_fail(err, TR_E_USAGE, 0, "stream %d is opened with O_PATH", i);
+    }
+    return 0;
 }
 
 static int run(struct state *s, size_t len, int fds[static BOX_WIRE_FDS], struct tr_err *err)
@@ -281,8 +306,8 @@ static int run(struct state *s, size_t len, int fds[static BOX_WIRE_FDS], struct
     struct box_wire_report out;
     int r = box_spec_read(&s->msg, len, &s->run, err);
 
-    if (r == 0 && (fds[0] < 0 || fds[1] < 0 || fds[2] < 0))
-        r = tr_fail(err, TR_E_USAGE, 0, "a run wants three descriptors");
+    if (r == 0)
+        r = check_streams(fds, err);
     if (r == 0)
         r = box_work_ready(&s->work, err);
     if (r == 0)
@@ -316,6 +341,7 @@ static int put(struct state *s, size_t len, int fd, struct tr_err *err)
         r = box_work_clean(&s->work, err);
     if (r == 0)
         r = box_work_put(&s->work, fd, name, (unsigned)(s->msg.head.arg & 0777), err);
+    s->in->cg->driver->grown(s->in->cg);
     return r;
 }
 
@@ -353,7 +379,7 @@ static void serve_one(struct state *s, size_t len, int fds[static BOX_WIRE_FDS])
         }
         break;
     case BOX_CLEAN:
-        r = box_work_clean(&s->work, &err);
+        r = clean(s, &err);
         break;
     case BOX_KILL: /* came too late: the run had ended by itself */
         return;

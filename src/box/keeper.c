@@ -203,7 +203,7 @@ static int answer(struct keeper *k, const struct tr_err *result, uint64_t value)
                                  .sys = result->sys,
                                  .value = value,
                                  .cgroup = k->host.mode,
-                                 .userns = k->ids.userns};
+                                 .userns = (k->ids.userns ? 1U : 0) | (k->ids.two ? 2U : 0)};
 
     box_wire_head(&done.head, BOX_DONE, sizeof(done), 0);
     memcpy(done.msg, result->msg, sizeof(done.msg));

@@ -211,7 +211,6 @@ static const char *const allowed[] = {
     "getrusage",
     "times",
     "getpriority",
-    "setpriority",
     "sched_yield",
     "sched_getaffinity",
     "sched_getparam",
@@ -384,6 +383,23 @@ static int add_values(scmp_filter_ctx f, int nr, unsigned arg, const unsigned *v
     return 0;
 }
 
+/* Calls that take a pid, for oneself only: where first process and program have one uid, the kernel
+ * would let the program set the limits and the priority of the first process. */
+static int add_self_only(scmp_filter_ctx f)
+{
+    const struct scmp_arg_cmp self = SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffU, 0);
+    int r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, self,
+                             SCMP_A2(SCMP_CMP_EQ, 0)); /* asking is free */
+
+    for (size_t i = 0; r == 0 && i < TR_ARRAY_LEN(rlimits); i++)
+        r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, self,
+                             SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffU, rlimits[i]));
+    if (r == 0) /* PRIO_PROCESS is 0 as well */
+        r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2, self,
+                             SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffU, 0));
+    return r;
+}
+
 static int add_special(scmp_filter_ctx f, const uint64_t key[2])
 {
     const uint64_t new_spaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
@@ -404,9 +420,7 @@ static int add_special(scmp_filter_ctx f, const uint64_t key[2])
     if (r == 0)
         r = add_values(f, SCMP_SYS(setrlimit), 0, rlimits, TR_ARRAY_LEN(rlimits));
     if (r == 0)
-        r = add_values(f, SCMP_SYS(prlimit64), 1, rlimits, TR_ARRAY_LEN(rlimits));
-    if (r == 0) /* asking is free */
-        r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_EQ, 0));
+        r = add_self_only(f);
     if (r == 0)
         r = add_values(f, SCMP_SYS(personality), 0, personalities, TR_ARRAY_LEN(personalities));
     return r;

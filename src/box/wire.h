@@ -77,7 +77,7 @@ struct box_wire_done {
     int32_t sys;
     uint64_t value;
     uint32_t cgroup; /* of the container, in the answer to BOX_RENEW */
-    uint32_t userns;
+    uint32_t userns; /* bit 0: it has a user namespace; bit 1: the program has a uid of its own */
     char msg[TR_ERR_MSG_MAX];
 };
 

@@ -174,11 +174,16 @@ int box_work_ready(struct box_work *work, struct tr_err *err)
     return r;
 }
 
-/* One uid: it may have taken the rights of the folders from itself and so from us. */
-static int restore_modes(struct box_work *work, struct tr_err *err)
+/* The folders themselves carry marks too: times, and with one uid modes, which it may even have
+ * taken from itself and so from us. */
+static int restore_folders(struct box_work *work, struct tr_err *err)
 {
-    if (fchmod(work->w, 01777) < 0 || fchmod(work->tmp, 01777) < 0 || fchmod(work->shm, 01777) < 0)
-        return tr_fail(err, TR_E_IO, errno, "mode of the work folders");
+    const int folders[] = {work->w, work->tmp, work->shm};
+
+    for (size_t i = 0; i < TR_ARRAY_LEN(folders); i++) {
+        if (fchmod(folders[i], 01777) < 0 || futimens(folders[i], NULL) < 0)
+            return tr_fail(err, TR_E_IO, errno, "mode and times of the work folders");
+    }
     return 0;
 }
 
@@ -197,7 +202,7 @@ int box_work_clean(struct box_work *work, struct tr_err *err)
     if (work->files_free > fs.f_ffree && work->files_free - fs.f_ffree > CLEAN_FILES_MAX)
         return tr_fail(err, TR_E_LIMIT, 0, "the program left %" PRIu64 " files",
                        work->files_free - fs.f_ffree);
-    int r = work->links ? 0 : restore_modes(work, err);
+    int r = restore_folders(work, err);
     if (r < 0)
         return r;
     int64_t n = tr_fs_empty_dir(work->w, err);
@@ -208,6 +213,8 @@ int box_work_clean(struct box_work *work, struct tr_err *err)
     if (n < 0)
         return (int)n;
     r = work->links ? show_all(work, err) : 0;
+    if (r == 0)
+        r = restore_folders(work, err);
     if (r < 0)
         return r;
     if (fstatfs(work->store, &fs) < 0)

@@ -11,6 +11,8 @@ int cmd_bench(int argc, char **argv)
 {
     static const struct cli_command parts[] = {
         {"box", "one run in the sandbox against a bare process", bench_box},
+        {"compile", "compiling: plain, with precompiled headers, kept", bench_compile},
+        {"judge", "submissions a second, time to the first verdict", bench_judge},
     };
     static const struct cli_group group = {
         .name = "tribunal bench",

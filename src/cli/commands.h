@@ -7,6 +7,9 @@
 
 int cmd_bench(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+int cmd_judge(int argc, char **argv);
+int cmd_lang(int argc, char **argv);
+int cmd_problem(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_nats(int argc, char **argv); /* a group; its members: */
 int cmd_nats_check(int argc, char **argv);

@@ -10,6 +10,9 @@
 #include "cli/commands.h"
 
 static const struct cli_command commands[] = {
+    {"judge", "judge a program here and now", cmd_judge},
+    {"lang", "languages usable here; precompiled headers", cmd_lang},
+    {"problem", "check a problem package", cmd_problem},
     {"run", "run one command in the box", cmd_run},
     {"doctor", "what this host gives the sandbox, and how to get more", cmd_doctor},
     {"bench", "measure a part of the system", cmd_bench},

@@ -301,9 +301,9 @@ void tr_lang_merge(const struct tr_lang *known, const struct tr_lang *task, bool
         const char *first = task->run.words[0];
         bool local = strncmp(first, "./", 2) == 0 && !strchr(first + 2, '/');
 
-        l.artifact = task->artifact                ? task->artifact
+        l.artifact = task->artifact                     ? task->artifact
                      : task->compile.count > 0 && local ? first + 2
-                                                   : task->source;
+                                                        : task->source;
         l.pch = NULL;
         l.from_task = true;
     }

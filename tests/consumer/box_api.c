@@ -253,22 +253,34 @@ static long rss_kib(long pid)
     return kib;
 }
 
-static long cgroups(void)
+/* Groups of our box: those beside its first process's with the same beginning. Of the whole host
+ * others make and remove some all the time. */
+static long cgroups(long pid)
 {
-    char line[256];
-    long total = 0;
-    FILE *f = fopen("/proc/cgroups", "re");
+    char path[64];
+    char line[512];
+    char folder[600] = "";
+    long n = 0;
 
+    (void)snprintf(path, sizeof(path), "/proc/%ld/cgroup", pid);
+    FILE *f = fopen(path, "re");
     while (f && fgets(line, sizeof(line), f)) {
-        long id = 0;
-        long n = 0;
+        char *memory = strstr(line, ":memory:");
 
-        if (sscanf(line, "%*s %ld %ld", &id, &n) == 2 && strncmp(line, "memory", 6) == 0)
-            total = n;
+        line[strcspn(line, "\n")] = 0;
+        if (memory)
+            (void)snprintf(folder, sizeof(folder), "/sys/fs/cgroup/memory%s", memory + 8);
+        else if (strncmp(line, "0::", 3) == 0 && !*folder)
+            (void)snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s", line + 3);
     }
     if (f)
         (void)fclose(f);
-    return total;
+    DIR *d = opendir(folder);
+    for (const struct dirent *e; d && (e = readdir(d)) != NULL;)
+        n += e->d_type == DT_DIR;
+    if (d)
+        (void)closedir(d);
+    return n;
 }
 
 struct state {
@@ -292,7 +304,7 @@ static void look(struct state *s)
         s->fds[i] = count_entries(path);
     }
     s->mounts = count_lines("/proc/self/mountinfo");
-    s->groups = cgroups();
+    s->groups = cgroups(pid[2]);
 }
 
 static int by_value(const void *a, const void *b)

@@ -628,6 +628,64 @@ def test_dead_letters_are_dropped(dead):
     assert good(run(dead, "dlq", "retry", "--all")) == "no dead letters\n"
 
 
+# ---- the connection of a worker
+
+class Connection:
+    """tests/drivers/nats_driver.c, its lines kept as they come."""
+
+    def __init__(self, path, *words):
+        self.out = path
+        with open(path, "wb") as file:
+            self.process = subprocess.Popen([BUILD / "tests/drivers/nats_driver", *words], stdin=subprocess.PIPE,
+                                            stdout=file)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait(20)
+
+    def words(self):
+        return [line.split()[0] for line in self.out.read_text().splitlines()]
+
+    def wait(self, *words):
+        wait_until(lambda: self.words() == list(words), 15, f"{words}, not {self.words()}")
+
+    def answers(self):
+        """Does JetStream answer? Asked once."""
+        before = len(self.words())
+        self.process.stdin.write(b"\n")
+        self.process.stdin.flush()
+        wait_until(lambda: len(self.words()) > before, 10, "an answer")
+        return self.words()[-1] == "yes"
+
+
+def test_a_connection_waits_for_its_server_and_outlives_it(tmp_path):
+    """Opened while the server is down, killed twice, closed in order."""
+    with harness.Nats() as server:
+        server.shutdown()
+        with Connection(tmp_path / "out", server.url) as connection:
+            connection.wait("open")
+            server.restart()
+            connection.wait("open", "up")
+            for _ in range(2):
+                server.kill9()
+                wait_until(lambda: connection.words()[-1] == "down", 10, "the loss to be noticed")
+                server.restart()
+                wait_until(lambda: connection.words()[-1] == "up", 10, "the connection to come back")
+            wait_until(connection.answers, 10, "JetStream to answer", every=0.2)
+        assert connection.process.returncode == 0
+        assert connection.words()[-1] == "closed"
+
+
+def test_a_connection_that_waits_does_not_wait_for_other_credentials(tmp_path):
+    with Configured(USERS) as server:
+        with Connection(tmp_path / "out", server.url, "alice", "wrong") as connection:
+            wait_until(lambda: connection.process.poll() is not None, 10, "the refusal")
+        assert "the user and password are wrong" in (tmp_path / "out").read_text()
+
+
 # ---- a cluster
 
 def test_three_copies_on_a_cluster_and_no_task_lost_with_its_leader(tmp_path):

@@ -1,2 +1,2 @@
 a, b = map(int, input().split())
-print((a + b + 2**31) % 2**32 - 2**31)
+print((a + b + 2**30) % 2**31 - 2**30)

@@ -1,3 +1,4 @@
 import sys
+
 sys.stdout.write("500\n")  # stays in the buffer: both sides wait
-print(input())
+sys.stdin.readline()

@@ -4,6 +4,6 @@ int main(void)
 {
     volatile int zero = 0;
 
-    printf("%d\n", 1 / zero);
+    printf("%d\n", 7 / zero);
     return 0;
 }

@@ -1,7 +1,5 @@
-#include <vector>
-
 int main()
 {
-    int *volatile p = nullptr;
+    volatile int *p = nullptr;
     *p = 1;
 }

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_judge.c - `tribunal bench judge` and `tribunal bench compile`.
+ *
+ * judge: a C++ A+B with 20 tests. How many submissions and tests a second when it is compiled
+ * already, at one lane and at two; how long until the first verdict when nobody has seen it and
+ * when somebody has; what one test costs beside a bare spawn of the same program.
+ *
+ * compile: plain, with precompiled headers, and kept, for each language that is usable here.
+ */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/rand.h"
+#include "base/spawn.h"
+#include "cli/bench.h"
+#include "cli/slot.h"
+#include "codec/json.h"
+
+enum {
+    TESTS = 20,
+    SPAWNS = 100
+};
+
+struct options {
+    struct slot_options slot;
+    bool json;
+    int64_t rounds;
+};
+
+static const struct tr_conf_item items[] = {
+    {.name = "json",
+     .type = TR_CONF_BOOL,
+     .at = offsetof(struct options, json),
+     .doc = "print one JSON document",
+     .flags = TR_CONF_CLI_ONLY},
+    {.name = "rounds",
+     .type = TR_CONF_INT,
+     .at = offsetof(struct options, rounds),
+     .fallback = "5",
+     .min = 1,
+     .max = 1000,
+     .unit = "N",
+     .doc = "how often to measure; medians are shown",
+     .flags = TR_CONF_CLI_ONLY},
+    SLOT_ITEMS(struct options, slot),
+};
+
+static const struct cli_doc judge_doc = {
+    .name = "tribunal bench judge",
+    .usage = "[options]",
+    .summary = "Judges a C++ A+B with 20 tests, compiled before and not.",
+    .items = items,
+    .count = TR_ARRAY_LEN(items),
+};
+
+static const struct cli_doc compile_doc = {
+    .name = "tribunal bench compile",
+    .usage = "[options]",
+    .summary =
+        "Compiles each language's small program plainly, with precompiled headers, and kept.",
+    .items = items,
+    .count = TR_ARRAY_LEN(items),
+};
+
+static const char a_plus_b[] = "#include <bits/stdc++.h>\n"
+                               "int main()\n{\n    long long a, b;\n    std::cin >> a >> b;\n"
+                               "    std::cout << a + b << std::endl;\n}\n";
+
+struct bench {
+    struct slot slot;
+    const struct tr_lang *lang;
+    struct tr_problem problem;
+    struct tr_test tests[TESTS];
+    struct tr_group group;
+};
+
+static void make_problem(struct bench *b)
+{
+    b->group = (struct tr_group){.name = "all"};
+    for (size_t i = 0; i < TESTS; i++)
+        b->tests[i] = (struct tr_test){.name = "t",
+                                       .input_text = "20 22\n",
+                                       .input_len = 6,
+                                       .answer_text = "42\n",
+                                       .answer_len = 3};
+    b->problem = (struct tr_problem){.name = "A+B",
+                                     .tests = b->tests,
+                                     .ntests = TESTS,
+                                     .groups = &b->group,
+                                     .ngroups = 1,
+                                     .code_max = TR_SOURCE_MAX};
+    tr_limits_default(&b->problem.limits);
+}
+
+/* One submission; `unseen` puts a comment with a random number in front. */
+static int judge_once(struct bench *b, bool unseen, struct tr_err *err)
+{
+    char code[512];
+    struct tr_arena arena;
+    struct tr_outcome o;
+
+    (void)snprintf(code, sizeof(code), "// %016llx\n%s",
+                   unseen ? (unsigned long long)tr_random_u64() : 0ULL, a_plus_b);
+    struct tr_job job = {.code = code,
+                         .code_len = strlen(code),
+                         .lang = b->lang,
+                         .problem = &b->problem,
+                         .problem_dirfd = -1};
+    tr_arena_init(&arena, 64 << 20);
+    int r = tr_judge_run(b->slot.judge, &job, &arena, &o, err);
+    if (r == 0 && o.score.verdict != TR_V_AC)
+        r = tr_fail(err, TR_E_FATAL, 0, "the benchmark's own program is %s",
+                    tr_verdict_id(o.score.verdict));
+    tr_arena_done(&arena);
+    return r;
+}
+
+static int open_bench(struct bench *b, const struct options *o, int64_t jobs, struct tr_err *err)
+{
+    struct slot_options so = o->slot;
+
+    so.jobs = jobs;
+    int r = slot_open(&b->slot, &so, err);
+    if (r < 0)
+        return r;
+    make_problem(b);
+    b->lang = tr_langs_find(tr_judge_langs(b->slot.judge), "cpp17");
+    return b->lang ? 0 : tr_fail(err, TR_E_NOTFOUND, 0, "there is no language cpp17");
+}
+
+/* Submissions a second with `jobs` lanes, everything compiled before. */
+static int throughput(const struct options *o, int64_t jobs, double *ret, struct tr_err *err)
+{
+    struct bench b = {0};
+    double values[1000];
+    int r = open_bench(&b, o, jobs, err);
+
+    if (r == 0)
+        r = judge_once(&b, false, err);
+    for (int64_t i = 0; r == 0 && i < o->rounds; i++) {
+        int64_t began = tr_clock_mono_us();
+
+        r = judge_once(&b, false, err);
+        values[i] = (double)(tr_clock_mono_us() - began) / 1000;
+    }
+    slot_close(&b.slot);
+    if (r == 0)
+        *ret = bench_quantile(values, (size_t)o->rounds, 0.5);
+    return r;
+}
+
+/* From nothing (no box is open) to the verdict. */
+static int first_verdict(const struct options *o, bool unseen, double *ret, struct tr_err *err)
+{
+    double values[1000];
+    int r = 0;
+
+    for (int64_t i = 0; r == 0 && i < o->rounds; i++) {
+        struct bench b = {0};
+        int64_t began = tr_clock_mono_us();
+
+        r = open_bench(&b, o, 1, err);
+        if (r == 0)
+            r = judge_once(&b, unseen, err);
+        values[i] = (double)(tr_clock_mono_us() - began) / 1000;
+        slot_close(&b.slot);
+    }
+    if (r == 0)
+        *ret = bench_quantile(values, (size_t)o->rounds, 0.5);
+    return r;
+}
+
+/* Run a command to its end in `dir`; 0 when it ended well. */
+static int spawn_wait(const char *const *argv, int dir, int in, struct tr_err *err)
+{
+    tr_autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct tr_spawn_fd fds[] = {{in >= 0 ? in : null, 0}, {null, 1}, {null, 2}};
+    struct tr_spawn what = {.path = argv[0],
+                            .argv = (char *const *)(uintptr_t)argv,
+                            .fds = fds,
+                            .nfds = TR_ARRAY_LEN(fds),
+                            .cwd = dir};
+    pid_t pid = 0;
+    int status = 0;
+    int r = tr_spawn(&what, &pid, NULL, err);
+
+    if (r == 0)
+        r = tr_spawn_wait(pid, &status, err);
+    if (r == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
+        r = tr_fail(err, TR_E_FATAL, 0, "'%s' failed", argv[0]);
+    return r;
+}
+
+/* What plain g++ -O2 takes to compile it, and what a bare spawn of the result takes. */
+static int bare(const struct options *o, double *ret_compile, double *ret_spawn, struct tr_err *err)
+{
+    static const char *const compile[] = {"/usr/bin/g++", "-O2", "-o", "main", "main.cpp", NULL};
+    static const char *const fixed[] = {"/usr/bin/g++", "-O2",      "-static", "-o",
+                                        "main",         "main.cpp", NULL};
+    static const char *const run[] = {"./main", NULL};
+    tr_autofree char *path = NULL;
+    tr_autoclose int dir = -1;
+    double values[1000];
+    int r = tr_fs_temp_dir("bench", &path, &dir, err);
+
+    if (r < 0)
+        return r;
+    r = tr_fs_replace(dir, "main.cpp", a_plus_b, strlen(a_plus_b), 0644, err);
+    if (r == 0)
+        r = tr_fs_replace(dir, "in", "20 22\n", 6, 0644, err);
+    int64_t rounds = o->rounds < 3 ? o->rounds : 3;
+    for (int64_t i = 0; r == 0 && i < rounds; i++) {
+        int64_t began = tr_clock_mono_us();
+
+        r = spawn_wait(compile, dir, -1, err);
+        values[i] = (double)(tr_clock_mono_us() - began) / 1000;
+    }
+    *ret_compile = bench_quantile(values, (size_t)rounds, 0.5);
+    if (r == 0)
+        r = spawn_wait(fixed, dir, -1, err); /* linked as the judge links it */
+    for (int64_t i = 0; r == 0 && i < SPAWNS; i++) {
+        tr_autoclose int in = openat(dir, "in", O_RDONLY | O_CLOEXEC);
+        int64_t began = tr_clock_mono_us();
+
+        r = spawn_wait(run, dir, in, err);
+        values[i] = (double)(tr_clock_mono_us() - began) / 1000;
+    }
+    *ret_spawn = bench_quantile(values, SPAWNS, 0.5);
+    (void)tr_fs_remove_tree(AT_FDCWD, path, NULL);
+    return r;
+}
+
+struct numbers {
+    double one, two, unseen, seen, plain, spawn;
+};
+
+static int measure(const struct options *o, struct numbers *n, struct tr_err *err)
+{
+    struct bench b = {0};
+    int r = open_bench(&b, o, 1, err);
+
+    if (r == 0)
+        r = tr_judge_warm(b.slot.judge, b.lang, err);
+    slot_close(&b.slot);
+    if (r >= 0)
+        r = bare(o, &n->plain, &n->spawn, err);
+    if (r == 0)
+        r = throughput(o, 1, &n->one, err);
+    if (r == 0)
+        r = throughput(o, 2, &n->two, err);
+    if (r == 0)
+        r = first_verdict(o, true, &n->unseen, err);
+    if (r == 0)
+        r = first_verdict(o, false, &n->seen, err);
+    return r;
+}
+
+static void show(const struct options *o, const struct numbers *n)
+{
+    double per_test = n->one / TESTS;
+
+    if (o->json) {
+        TR_CLEANUP(tr_json_unrefp)
+        json_t *j =
+            json_pack("{s:s, s:i, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f, s:f}, "
+                      "s:f, s:f, s:f}",
+                      "bench", "judge", "tests", TESTS, "one_slot", "submission_ms", n->one,
+                      "submissions_per_s", 1000 / n->one, "tests_per_s", 1000 * TESTS / n->one,
+                      "two_slots", "submission_ms", n->two, "submissions_per_s", 1000 / n->two,
+                      "tests_per_s", 1000 * TESTS / n->two, "first_verdict", "unseen_ms", n->unseen,
+                      "seen_ms", n->seen, "plain_compile_ms", n->plain, "unseen_over_plain_compile",
+                      n->unseen / n->plain, "test_ms", per_test, "bare_spawn_ms", n->spawn,
+                      "test_over_bare_spawn", per_test / n->spawn);
+
+        if (j)
+            (void)json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(5));
+        (void)putchar('\n');
+        return;
+    }
+    (void)printf("A+B, %d tests, compiled before\n"
+                 "  1 slot   %7.1f ms  %6.1f submissions/s  %7.0f tests/s\n"
+                 "  2 slots  %7.1f ms  %6.1f submissions/s  %7.0f tests/s\n"
+                 "first verdict\n"
+                 "  unseen   %7.1f ms, plain g++ -O2 alone %.1f ms: %.2f of it\n"
+                 "  seen     %7.1f ms\n"
+                 "one test   %7.2f ms, bare spawn of the same program %.2f ms: %.2f of it\n",
+                 TESTS, n->one, 1000 / n->one, 1000 * TESTS / n->one, n->two, 1000 / n->two,
+                 1000 * TESTS / n->two, n->unseen, n->plain, n->unseen / n->plain, n->seen,
+                 per_test, n->spawn, per_test / n->spawn);
+}
+
+int bench_judge(int argc, char **argv)
+{
+    TR_CLEANUP(cli_end) struct cli_run run;
+    struct options o = {0};
+    struct tr_err err = TR_ERR_INIT;
+    struct numbers n = {0};
+    int code = CLI_OK;
+
+    if (!cli_begin(&run, &judge_doc, &o, argc, argv, &code))
+        return code;
+    if (measure(&o, &n, &err) < 0)
+        return cli_fail(&run, &err);
+    show(&o, &n);
+    return CLI_OK;
+}
+
+/* ---- compile */
+
+enum how {
+    PLAIN,
+    HEADERS,
+    KEPT
+};
+
+/* Median wall milliseconds of compiling the language's own program in the box. */
+static int compile_ms(const struct options *o, const char *slug, enum how how, double *ret,
+                      struct tr_err *err)
+{
+    TR_CLEANUP(slot_close) struct slot s = {0};
+    struct slot_options so = o->slot;
+    double values[1000];
+
+    so.no_pch = how == PLAIN;
+    so.no_cache = how != KEPT;
+    so.jobs = 1;
+    int r = slot_open(&s, &so, err);
+    if (r < 0)
+        return r;
+    const struct tr_lang *lang = tr_langs_find(tr_judge_langs(s.judge), slug);
+    for (int64_t i = -1; r == 0 && i < o->rounds; i++) {
+        struct tr_compile_report report;
+        struct tr_arena arena;
+        enum tr_verdict v = TR_V_NONE;
+        int64_t began = tr_clock_mono_us();
+
+        tr_arena_init(&arena, 8 << 20);
+        r = tr_judge_compile(s.judge, lang, lang->selftest, strlen(lang->selftest), &arena, &report,
+                             &v, err);
+        tr_arena_done(&arena);
+        if (i >= 0) /* the first one opens the box and warms the page cache */
+            values[i] = (double)(tr_clock_mono_us() - began) / 1000;
+    }
+    if (r == 0)
+        *ret = bench_quantile(values, (size_t)o->rounds, 0.5);
+    return r;
+}
+
+static int bench_language(const struct options *o, const struct tr_lang *lang, json_t *list,
+                          struct tr_err *err)
+{
+    double ms[3] = {0, 0, 0};
+    int r = compile_ms(o, lang->slug, PLAIN, &ms[PLAIN], err);
+
+    if (r == 0 && lang->pch)
+        r = compile_ms(o, lang->slug, HEADERS, &ms[HEADERS], err);
+    if (r == 0)
+        r = compile_ms(o, lang->slug, KEPT, &ms[KEPT], err);
+    if (r < 0)
+        return r;
+    if (!o->json) {
+        (void)printf("%-11s plain %8.1f ms", lang->slug, ms[PLAIN]);
+        if (lang->pch)
+            (void)printf("  precompiled headers %8.1f ms", ms[HEADERS]);
+        (void)printf("  kept %6.2f ms\n", ms[KEPT]);
+        (void)fflush(stdout);
+        return 0;
+    }
+    json_t *row = json_pack("{s:s, s:f, s:o, s:f}", "language", lang->slug, "plain_ms", ms[PLAIN],
+                            "precompiled_ms", lang->pch ? json_real(ms[HEADERS]) : json_null(),
+                            "cached_ms", ms[KEPT]);
+    (void)json_array_append_new(list, row);
+    return 0;
+}
+
+int bench_compile(int argc, char **argv)
+{
+    TR_CLEANUP(cli_end) struct cli_run run;
+    TR_CLEANUP(slot_close) struct slot s = {0};
+    TR_CLEANUP(tr_json_unrefp) json_t *list = json_array();
+    struct options o = {0};
+    struct tr_err err = TR_ERR_INIT;
+    int code = CLI_OK;
+
+    if (!cli_begin(&run, &compile_doc, &o, argc, argv, &code))
+        return code;
+    if (slot_open(&s, &o.slot, &err) < 0)
+        return cli_fail(&run, &err);
+    const struct tr_langs *langs = tr_judge_langs(s.judge);
+    for (size_t i = 0; i < langs->count; i++) {
+        const struct tr_lang *lang = &langs->list[i];
+        char version[128];
+
+        if (lang->compile.count == 0 ||
+            tr_judge_version(s.judge, lang, version, sizeof(version), &err) < 0)
+            continue;
+        if (tr_judge_warm(s.judge, lang, &err) < 0 || bench_language(&o, lang, list, &err) < 0)
+            return cli_fail(&run, &err);
+    }
+    if (o.json) {
+        TR_CLEANUP(tr_json_unrefp)
+        json_t *j = json_pack("{s:s, s:O}", "bench", "compile", "languages", list);
+
+        (void)json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(5));
+        (void)putchar('\n');
+    }
+    return CLI_OK;
+}

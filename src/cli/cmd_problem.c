@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_problem.c - `tribunal problem check`: is the package right, and does it judge as its author
+ * thinks?
+ *
+ * Everything below submissions/ is judged. The folder's name says the expected verdict; a file name
+ * that begins with a number and '_' says the expected score as well ("20_brute_force.py").
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/parse.h"
+#include "cli/commands.h"
+#include "cli/judge_view.h"
+#include "cli/slot.h"
+#include "codec/json.h"
+
+struct options {
+    struct slot_options slot;
+    bool json;
+    bool lint;
+    int64_t times;
+    struct tr_conf_list langs;
+};
+
+static const struct tr_conf_item items[] = {
+    {.name = "json",
+     .type = TR_CONF_BOOL,
+     .at = offsetof(struct options, json),
+     .doc = "print one JSON document",
+     .flags = TR_CONF_CLI_ONLY},
+    {.name = "lint",
+     .type = TR_CONF_BOOL,
+     .at = offsetof(struct options, lint),
+     .doc = "read the package only, judge nothing",
+     .flags = TR_CONF_CLI_ONLY},
+    {.name = "times",
+     .type = TR_CONF_INT,
+     .at = offsetof(struct options, times),
+     .fallback = "1",
+     .min = 1,
+     .max = 1000,
+     .unit = "N",
+     .doc = "judge every submission that often",
+     .flags = TR_CONF_CLI_ONLY},
+    {.name = "lang",
+     .letter = 'l',
+     .type = TR_CONF_LIST,
+     .at = offsetof(struct options, langs),
+     .unit = "SLUG",
+     .doc = "only submissions in these languages",
+     .flags = TR_CONF_CLI_ONLY},
+    SLOT_ITEMS(struct options, slot),
+};
+
+static const struct cli_doc doc = {
+    .name = "tribunal problem check",
+    .usage = "DIR [options]",
+    .summary =
+        "Reads the package, judges everything below submissions/ and says where the verdict\n"
+        "is not the expected one, and how much room the time limit leaves.\n"
+        "Exit code: 0 all as expected, 1 not, 2 usage, 3 fault.",
+    .examples = "  tribunal problem check examples/problems/a-plus-b\n",
+    .items = items,
+    .count = TR_ARRAY_LEN(items),
+    .args_min = 1,
+    .args_max = 1,
+};
+
+/* Kattis' names, and those that it has none for. */
+static const struct {
+    const char *folder;
+    enum tr_verdict v; /* NONE: anything but accepted */
+} expectations[] = {
+    {"accepted", TR_V_AC},
+    {"wrong_answer", TR_V_WA},
+    {"time_limit_exceeded", TR_V_TLE},
+    {"run_time_error", TR_V_RTE},
+    {"memory_limit_exceeded", TR_V_MLE},
+    {"output_limit_exceeded", TR_V_OLE},
+    {"compile_error", TR_V_CE},
+    {"rejected", TR_V_NONE},
+};
+
+struct check {
+    const struct cli_run *run;
+    const struct options *o;
+    struct slot slot;
+    struct problem_arg p;
+    json_t *rows;
+    size_t judged, wrong, skipped;
+    int64_t slowest_ac_us;  /* of accepted ones, per limit: thousandths of the limit */
+    int64_t fastest_tle_us; /* of those over time, in thousandths; it ran at least that long */
+    FILE *out;
+};
+
+struct one {
+    const char *folder;
+    const char *file;
+    enum tr_verdict want;
+    int64_t want_points; /* millionths, or -1 */
+};
+
+static bool as_expected(const struct one *one, const struct tr_outcome *o)
+{
+    if (one->want_points >= 0 && o->score.points != one->want_points)
+        return false;
+    return one->want == TR_V_NONE ? o->score.verdict != TR_V_AC : o->score.verdict == one->want;
+}
+
+static void note_margin(struct check *c, const struct tr_outcome *o)
+{
+    int64_t permille = o->limits.time_us ? o->score.time_us * 1000 / o->limits.time_us : 0;
+
+    if (o->score.verdict == TR_V_AC && permille > c->slowest_ac_us)
+        c->slowest_ac_us = permille;
+    if (o->score.verdict == TR_V_TLE && (c->fastest_tle_us == 0 || permille < c->fastest_tle_us))
+        c->fastest_tle_us = permille;
+}
+
+static void report_row(struct check *c, const struct one *one, const char *lang,
+                       const struct tr_outcome *o, bool good)
+{
+    const char *want = one->want == TR_V_NONE ? "not AC" : tr_verdict_id(one->want);
+
+    if (c->o->json) {
+        json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:I, s:b}", "folder", one->folder,
+                                "file", one->file, "language", lang, "expected", want, "verdict",
+                                tr_verdict_id(o->score.verdict), "score",
+                                (double)o->score.points / (double)TR_POINT, "time_ms",
+                                (json_int_t)tr_ms_up(o->score.time_us), "as_expected", good);
+
+        (void)json_array_append_new(c->rows, row);
+        return;
+    }
+    (void)fprintf(c->out, "%-5s %-6s %6lld ms %7.1f MiB  %s/", good ? "good" : "BAD",
+                  tr_verdict_id(o->score.verdict), (long long)tr_ms_up(o->score.time_us),
+                  (double)o->score.memory_kib / 1024, one->folder);
+    print_escaped(c->out, one->file, strlen(one->file), 60);
+    if (!good) {
+        (void)fprintf(c->out, "  expected %s", want);
+        if (one->want_points >= 0)
+            (void)fprintf(c->out, " with %g points", (double)one->want_points / (double)TR_POINT);
+        (void)fprintf(c->out, ", got %s with %g points",
+                      tr_verdict_text(o->score.verdict, o->score.sub),
+                      (double)o->score.points / (double)TR_POINT);
+        if (o->fault)
+            (void)fprintf(c->out, " (%s)", o->fault);
+    }
+    (void)fputc('\n', c->out);
+    (void)fflush(c->out);
+}
+
+static bool wanted_lang(const struct check *c, const char *slug)
+{
+    for (size_t i = 0; i < c->o->langs.count; i++) {
+        if (strcmp(c->o->langs.items[i], slug) == 0)
+            return true;
+    }
+    return c->o->langs.count == 0;
+}
+
+static int read_submission(struct check *c, const struct one *one, struct tr_buf *b,
+                           struct tr_err *err)
+{
+    char path[1024];
+    uint64_t size = 0;
+
+    (void)snprintf(path, sizeof(path), "submissions/%s/%s", one->folder, one->file);
+    tr_autoclose int fd = tr_fs_open_regular(c->p.dirfd, path, TR_SOURCE_MAX, &size, err);
+    if (fd < 0)
+        return fd;
+    tr_buf_init(b, TR_SOURCE_MAX);
+    return tr_fs_read_all(fd, b, path, err);
+}
+
+static int judge_one(struct check *c, const struct one *one, struct tr_err *err)
+{
+    const struct tr_lang *lang = tr_langs_by_name(tr_judge_langs(c->slot.judge), one->file);
+    TR_CLEANUP(tr_buf_done) struct tr_buf code = {0};
+    char version[128];
+
+    if (!lang || !wanted_lang(c, lang->slug)) {
+        c->skipped++;
+        return 0;
+    }
+    int r = tr_judge_version(c->slot.judge, lang, version, sizeof(version), err);
+    if (r == TR_E_NOTFOUND || r == TR_E_UNSUPPORTED || r == TR_E_DENIED) {
+        c->skipped++;
+        if (!c->o->json)
+            (void)fprintf(c->out, "skip  %s/%s: %s is not usable here\n", one->folder, one->file,
+                          lang->name);
+        return 0;
+    }
+    if (r == 0)
+        r = read_submission(c, one, &code, err);
+    for (int64_t i = 0; r == 0 && i < c->o->times; i++) {
+        struct tr_arena arena;
+        struct tr_outcome o;
+        struct tr_job job = {.code = code.data ? code.data : "",
+                             .code_len = code.len,
+                             .lang = lang,
+                             .problem = &c->p.problem,
+                             .problem_dirfd = c->p.dirfd};
+
+        tr_arena_init(&arena, 256 << 20);
+        r = tr_judge_run(c->slot.judge, &job, &arena, &o, err);
+        if (r == 0) {
+            bool good = as_expected(one, &o);
+
+            note_margin(c, &o);
+            report_row(c, one, lang->slug, &o, good);
+            c->judged++;
+            c->wrong += !good;
+        }
+        tr_arena_done(&arena);
+    }
+    return r;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int not_hidden(const struct dirent *e)
+{
+    return e->d_name[0] != '.';
+}
+
+static int judge_folder(struct check *c, const char *folder, enum tr_verdict want,
+                        struct tr_err *err)
+{
+    char path[512];
+    struct dirent **list = NULL;
+    int r = 0;
+
+    (void)snprintf(path, sizeof(path), "submissions/%s", folder);
+    tr_autoclose int fd = tr_fs_open_beneath(c->p.dirfd, path, O_RDONLY | O_DIRECTORY, 0, NULL);
+    if (fd < 0)
+        return 0;
+    int n = scandirat(fd, ".", &list, not_hidden, by_name);
+    for (int i = 0; i < n; i++) {
+        struct one one = {
+            .folder = folder, .file = list[i]->d_name, .want = want, .want_points = -1};
+        size_t digits = strspn(one.file, "0123456789");
+        int64_t points = 0;
+        char number[16];
+
+        (void)snprintf(number, sizeof(number), "%.*s", (int)(digits < 10 ? digits : 10), one.file);
+        if (digits > 0 && one.file[digits] == '_' &&
+            tr_parse_i64(number, 0, 1000000, &points, NULL) == 0)
+            one.want_points = points * TR_POINT;
+        if (r == 0)
+            r = judge_one(c, &one, err);
+        free(list[i]);
+    }
+    free(list);
+    return r;
+}
+
+static void print_head(struct check *c)
+{
+    const struct tr_problem *p = &c->p.problem;
+
+    if (c->o->json)
+        return;
+    (void)fprintf(c->out, "%s (%s): %zu tests in %zu groups, %lld ms, %lld MiB\n",
+                  *p->name ? p->name : "problem", p->format, p->ntests, p->ngroups,
+                  (long long)(p->limits.time_us / 1000), (long long)(p->limits.memory_kib / 1024));
+    if (c->p.notes.len > 0)
+        (void)fprintf(c->out, "%s", c->p.notes.data);
+}
+
+static void print_end(struct check *c)
+{
+    if (c->o->json) {
+        TR_CLEANUP(tr_json_unrefp)
+        json_t *j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:O}", "problem", c->p.problem.name,
+                              "format", c->p.problem.format, "judged", (json_int_t)c->judged,
+                              "unexpected", (json_int_t)c->wrong, "skipped", (json_int_t)c->skipped,
+                              "slowest_accepted_percent", (json_int_t)(c->slowest_ac_us / 10),
+                              "submissions", c->rows);
+
+        if (j)
+            (void)json_dumpf(j, stdout, JSON_INDENT(2));
+        (void)putchar('\n');
+        return;
+    }
+    (void)fprintf(c->out, "%zu judged, %zu not as expected, %zu skipped\n", c->judged, c->wrong,
+                  c->skipped);
+    if (c->slowest_ac_us > 0)
+        (void)fprintf(c->out, "time limit: the slowest accepted one takes %.1f %% of it%s\n",
+                      (double)c->slowest_ac_us / 10,
+                      c->slowest_ac_us > 500 ? "; less than twice the room is tight" : "");
+}
+
+static int check_all(struct check *c, const char *path, struct tr_err *err)
+{
+    int r = problem_arg_open(&c->p, path, err);
+
+    if (r < 0)
+        return r;
+    print_head(c);
+    for (size_t i = 0; r == 0 && !c->o->lint && i < TR_ARRAY_LEN(expectations); i++)
+        r = judge_folder(c, expectations[i].folder, expectations[i].v, err);
+    if (r < 0)
+        return r;
+    print_end(c);
+    return c->wrong > 0 ? CLI_NOT_OK : CLI_OK;
+}
+
+static void check_done(struct check *c)
+{
+    json_decref(c->rows);
+    problem_arg_done(&c->p);
+    slot_close(&c->slot);
+}
+
+static int cmd_check(int argc, char **argv)
+{
+    TR_CLEANUP(cli_end) struct cli_run run;
+    struct options o = {0};
+    struct tr_err err = TR_ERR_INIT;
+    int code = CLI_OK;
+
+    if (!cli_begin(&run, &doc, &o, argc, argv, &code))
+        return code;
+    TR_CLEANUP(check_done)
+    struct check c = {
+        .run = &run, .o = &o, .p = {.dirfd = -1}, .rows = json_array(), .out = stdout};
+    int r = slot_open(&c.slot, &o.slot, &err);
+    if (r == 0)
+        r = check_all(&c, run.conf.args[0], &err);
+    return r < 0 ? cli_fail(&run, &err) : r;
+}
+
+int cmd_problem(int argc, char **argv)
+{
+    static const struct cli_command commands[] = {
+        {"check", "read a package and judge its submissions", cmd_check},
+    };
+    static const struct cli_group group = {
+        .name = "tribunal problem",
+        .summary = "Problem packages: plain folders, Kattis and ICPC packages, zip files of these.",
+        .commands = commands,
+        .count = TR_ARRAY_LEN(commands),
+    };
+
+    return cli_dispatch(&group, argc, argv);
+}

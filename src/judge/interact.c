@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * interact.c - a program and an interactor that talk to each other.
+ *
+ * Direct pipes between two boxes, both on one core: a copying relay, or two cores, make each
+ * message several times slower.
+ *
+ * Who ended first decides where both have something to say, but microseconds cannot be trusted on a
+ * busy machine: one dies of the other's end. So causes come first, and the clock only where one was
+ * earlier by far:
+ *
+ *   the interactor failed            JE, unless the program broke a limit or crashed by a signal
+ *   the interactor says wrong        a limit or a crash of the program counts, unless it came long
+ *                                    after the interactor's end; a broken pipe or a bad exit code
+ * is what the end of the talk does to a program, and is WA the interactor says right        the
+ * program's own failure counts, if any
+ *
+ * A program that waits while the interactor waits too is idle, which is said (ILE).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "judge/judge_private.h"
+
+enum {
+    SIGPIPE_NUMBER = 13,
+    LONG_US = 50000 /* more than a busy machine's scheduler delays a supervisor */
+};
+
+static void interactor_spec(const struct check *c, const struct program *p, int cpu,
+                            struct tbox_spec *spec)
+{
+    *spec = (struct tbox_spec){
+        .size = sizeof(*spec),
+        .argv = c->argv,
+        .env = c->helper->lang.env.count ? c->helper->lang.env.words : NULL,
+        .fd = {-1, -1, c->err_fd},
+        .cpu = cpu,
+        .flags = TBOX_KEEP_FILES,
+    };
+    tbox_limits_default(TBOX_CHECKER, &spec->limits);
+    /* It must outlive the program's own limits, or its end would be taken for the program's fault.
+     */
+    spec->limits.cpu_us = p->limits.time_us + 10000000;
+    spec->limits.wall_us = p->limits.wall_us + 10000000;
+}
+
+/* It was stopped for the clock while it had used little CPU: it waited. */
+static bool waited(const struct tr_run_facts *f)
+{
+    return f->cause == TR_CAUSE_WALL && f->idle_us * 2 > f->wall_us;
+}
+
+/* The program's failure is its own: nothing that the interactor did can have made it. */
+static bool own_failure(const struct tr_case *ran, bool long_after)
+{
+    bool limit = ran->verdict == TR_V_TLE || ran->verdict == TR_V_MLE || ran->verdict == TR_V_OLE;
+    bool crash = ran->verdict == TR_V_RTE && ran->facts.cause != TR_CAUSE_EXIT &&
+                 ran->facts.signal != SIGPIPE_NUMBER;
+
+    return (limit || crash) && !long_after;
+}
+
+static void decide(const struct tr_case *said, const struct tr_case *ran, bool long_after,
+                   struct tr_case *ret)
+{
+    *ret = *ran;
+    memcpy(ret->message, said->message, said->message_len);
+    ret->message_len = said->message_len;
+    if (own_failure(ran, long_after))
+        return;
+    if (ran->verdict != TR_V_AC && said->verdict == TR_V_AC)
+        return;
+    ret->verdict = said->verdict;
+    ret->sub = said->sub;
+    ret->share = said->share;
+    if (said->verdict == TR_V_JE)
+        memcpy(ret->note, said->note, sizeof(ret->note));
+}
+
+/* Both ends of two pipes; what is left open closes with the struct. */
+struct pipes {
+    int to_program[2], to_interactor[2];
+};
+
+static void pipes_done(struct pipes *p)
+{
+    for (int i = 0; i < 2; i++) {
+        tr_close(&p->to_program[i]);
+        tr_close(&p->to_interactor[i]);
+    }
+}
+
+/* Our ends are closed when this returns, so that each side sees the other's end. */
+static int start_both(tbox *const boxes[2], struct tbox_spec specs[2], int64_t began[2],
+                      struct tr_err *err)
+{
+    TR_CLEANUP(pipes_done) struct pipes p = {{-1, -1}, {-1, -1}};
+    struct tbox_report dropped;
+
+    if (pipe2(p.to_program, O_CLOEXEC) < 0 || pipe2(p.to_interactor, O_CLOEXEC) < 0)
+        return tr_fail(err, TR_E_IO, errno, "make a pipe");
+    specs[0].fd[0] = p.to_program[0];
+    specs[0].fd[1] = p.to_interactor[1];
+    specs[1].fd[0] = p.to_interactor[0];
+    specs[1].fd[1] = p.to_program[1];
+    specs[0].flags |= TBOX_DIRECT_OUTPUT;
+    specs[1].flags |= TBOX_DIRECT_OUTPUT;
+    began[0] = tr_clock_mono_us();
+    int r = tbox_start(boxes[0], &specs[0], err);
+    if (r < 0)
+        return r;
+    began[1] = tr_clock_mono_us();
+    r = tbox_start(boxes[1], &specs[1], err);
+    if (r < 0) {
+        (void)tbox_kill(boxes[0], NULL);
+        (void)tbox_wait(boxes[0], &dropped, NULL);
+    }
+    return r;
+}
+
+static int wait_both(tbox *const boxes[2], struct tbox_report ret[2], struct tr_err *err)
+{
+    bool done[2] = {false, false};
+
+    while (!done[0] || !done[1]) {
+        struct pollfd fds[2];
+
+        for (int i = 0; i < 2; i++)
+            fds[i] = (struct pollfd){.fd = done[i] ? -1 : tbox_fd(boxes[i]), .events = POLLIN};
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return tr_fail(err, TR_E_IO, errno, "wait for the boxes");
+        for (int i = 0; i < 2; i++) {
+            int r = fds[i].revents ? tbox_step(boxes[i], &ret[i], err) : 0;
+
+            if (r < 0)
+                return r; /* the caller throws both boxes away */
+            done[i] = done[i] || r == 1;
+        }
+    }
+    return 0;
+}
+
+int stage_interact(struct check *c, const struct program *p, tbox *program_box, int cpu,
+                   struct tr_case *ret, struct tr_err *err)
+{
+    struct tr_case ran = {.verdict = TR_V_NONE}, said = {.verdict = TR_V_NONE};
+    tbox *const boxes[2] = {program_box, c->box};
+    struct tbox_report reports[2];
+    struct tbox_spec specs[2];
+    int64_t began[2] = {0, 0};
+    int r = tbox_put(c->box, c->input, "input", 0444, err);
+
+    if (r == 0 && c->answer >= 0)
+        r = tbox_put(c->box, c->answer, "answer", 0444, err);
+    if (r < 0)
+        return r;
+    program_spec(p, &specs[0]);
+    specs[0].cpu = cpu;
+    interactor_spec(c, p, cpu, &specs[1]);
+    r = start_both(boxes, specs, began, err);
+    if (r == 0)
+        r = wait_both(boxes, reports, err);
+    if (r < 0)
+        return r;
+    bool long_after = began[1] + reports[1].wall_us + LONG_US < began[0] + reports[0].wall_us;
+
+    run_facts(&reports[0], &ran.facts);
+    if (waited(&ran.facts))
+        ran.facts.cause = TR_CAUSE_IDLE;
+    ran.verdict = tr_verdict_of_run(&ran.facts, &p->limits, &ran.sub);
+    ran.disturbed = run_disturbed(&reports[0]);
+    run_note(&ran.facts, &reports[0], ran.note, sizeof(ran.note));
+    r = checker_words(c, &reports[1], &said, err);
+    if (r < 0)
+        return r;
+    if (reports[1].cause == TBOX_SIGNAL && reports[1].signal == SIGPIPE_NUMBER) {
+        /* It wrote to somebody who had left: no fault of its own, and no answer either. */
+        said = (struct tr_case){.verdict = TR_V_WA};
+        (void)snprintf(ran.note + strlen(ran.note), sizeof(ran.note) - strlen(ran.note),
+                       "%sit left before the interactor was done", ran.note[0] ? "; " : "");
+    }
+    decide(&said, &ran, long_after, ret);
+    return 0;
+}

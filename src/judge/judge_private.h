@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * judge/judge_private.h - the stages of judging, as pipeline.c sees them.
+ *
+ * A stage knows nothing of its neighbours: what one needs of another is an argument.
+ */
+#ifndef JUDGE_JUDGE_PRIVATE_H
+#define JUDGE_JUDGE_PRIVATE_H
+
+#include "base/cleanup.h"
+#include "data/cache.h"
+#include "judge/judge.h"
+#include "tribunal/box.h"
+
+/* ---- boxes.c: opened when first needed, made new between submissions */
+
+struct boxes;
+int boxes_new(const struct tr_judge *j, struct boxes **ret, struct tr_err *err);
+void boxes_free(struct boxes *b);
+/* The i-th box of a profile over a root (a folder, or NULL for the host's), clean: nothing of the
+ * submission before is in it. */
+int boxes_get(struct boxes *b, enum tbox_profile profile, const char *root, unsigned i, tbox **ret,
+              struct tr_err *err);
+void boxes_next_submission(struct boxes *b); /* what was used is renewed at its next use */
+void boxes_drop(struct boxes *b, tbox *box); /* after a fault: a new one takes its place */
+
+struct tr_judge {
+    struct tr_judge_options o;
+    struct tr_arena arena;
+    struct tr_langs langs;
+    const char *cache_path;
+    const char *pch_path;
+    struct tr_cache *cache; /* NULL with no_cache */
+    struct boxes *boxes;
+};
+
+/* Root folder of a language: NULL for the host's. TR_E_NOTFOUND when the configuration has none. */
+int judge_root(const struct tr_judge *j, const struct tr_lang *lang, const char **ret,
+               struct tr_err *err);
+
+/* ---- compile.c */
+
+struct source {
+    const char *name; /* plain */
+    const char *bytes;
+    size_t len;
+};
+struct compile_job {
+    const struct tr_lang *lang;
+    const struct source *sources; /* the first is the main one, named as the language wants it */
+    size_t nsources;
+    uint64_t artifact_max;
+    bool helper; /* a checker: may use the include folder */
+    bool keep;   /* in the cache */
+};
+struct compiled {
+    enum tr_verdict verdict; /* AC or CE */
+    enum tr_subcode sub;
+    int artifact; /* fd; the caller closes it; -1 with CE */
+    struct tr_compile_report report;
+};
+int stage_compile(struct tr_judge *j, const struct compile_job *job, struct tr_arena *arena,
+                  struct compiled *ret, struct tr_err *err);
+
+/* Bytes in a sealed memory file; the caller closes it. */
+int memory_file(const char *name, const void *bytes, size_t len, int *ret_fd, struct tr_err *err);
+int empty_memory_file(const char *name, int *ret_fd, struct tr_err *err);
+/* Up to `max` bytes of a file into the arena. */
+int file_text(int fd, size_t max, struct tr_arena *arena, const char **ret, size_t *ret_len,
+              struct tr_err *err);
+
+/* ---- pch.c */
+
+/* The folder to put before all others with -I, or NULL when there is no precompiled header. */
+const char *pch_folder(const struct tr_judge *j, const struct tr_lang *lang,
+                       struct tr_arena *arena);
+
+/* ---- helper.c: a problem's checker or interactor, ready to run */
+
+struct helper {
+    enum tr_checker_kind kind;
+    struct tr_lang lang;
+    const char *root;
+    int artifact;
+    const char *const *args;
+};
+static inline void helper_done(struct helper *h)
+{
+    tr_close(&h->artifact);
+}
+int stage_helper(struct tr_judge *j, const struct tr_helper *what, int dirfd,
+                 struct tr_arena *arena, struct helper *ret, struct tr_err *err);
+
+/* ---- run.c: one boxed run of a compiled program */
+
+struct program {
+    const struct tr_lang *lang;
+    const char *root;
+    int artifact;
+    struct tr_limits limits;
+    const char **argv;
+};
+void program_spec(const struct program *p, struct tbox_spec *ret);
+void run_facts(const struct tbox_report *r, struct tr_run_facts *ret);
+/* Seen from outside: was somebody else on its core, and long enough to matter? */
+bool run_disturbed(const struct tbox_report *r);
+/* Words for people about how it ended. */
+void run_note(const struct tr_run_facts *f, const struct tbox_report *r, char *out, size_t size);
+
+/* ---- checker.c */
+
+struct check {
+    const struct helper *helper;
+    tbox *box;
+    int input, output, answer; /* fds; answer may be -1 */
+    int64_t full_points;
+    int out_fd, err_fd; /* memory files of ours, emptied before */
+    const char **argv;
+};
+/* Put the files and start; tbox_step() of the box tells when it ended. */
+int checker_start(struct check *c, struct tr_arena *arena, struct tr_err *err);
+/* What it said. */
+int checker_finish(struct check *c, const struct tbox_report *r, struct tr_case *ret,
+                   struct tr_err *err);
+/* Arguments of each convention; NULL when memory is out. */
+const char **checker_argv(const struct helper *h, bool interactive, int64_t full_points,
+                          struct tr_arena *arena);
+/* The words that a boxed checker left behind, as a case. */
+int checker_words(struct check *c, const struct tbox_report *r, struct tr_case *ret,
+                  struct tr_err *err);
+
+/* ---- interact.c: both at once, to the end */
+
+int stage_interact(struct check *c, const struct program *p, tbox *program_box, int cpu,
+                   struct tr_case *ret, struct tr_err *err);
+
+/* ---- tests.c */
+
+struct tests_job {
+    const struct program *program;
+    const struct helper *checker;    /* or NULL */
+    const struct helper *interactor; /* or NULL */
+    const struct tr_problem *problem;
+    int dirfd;
+    const struct tr_judge_events *events;
+};
+int stage_tests(struct tr_judge *j, const struct tests_job *job, struct tr_arena *arena,
+                struct tr_case *cases, struct tr_err *err);
+
+#endif
