@@ -332,11 +332,25 @@ static int open_failed(const struct tr_nats *n, const struct tr_nats_conf *c, na
                    n->shown, why);
 }
 
+static int connect_once(struct tr_nats *n, const struct tr_nats_conf *conf, struct tr_err *err)
+{
+    natsOptions *o = NULL;
+    int r = make_options(n, conf, &o, err);
+
+    if (r < 0)
+        return r;
+    natsStatus s = natsConnection_Connect(&n->nc, o);
+    if (s != NATS_OK && !(conf->wait && s == NATS_NOT_YET_CONNECTED))
+        r = open_failed(n, conf, s, err);
+    natsOptions_Destroy(o);
+    return r;
+}
+
 int tr_nats_open(const struct tr_nats_conf *conf, const struct tr_nats_watch *watch,
                  struct tr_nats **ret, struct tr_err *err)
 {
     struct tr_nats *n = calloc(1, sizeof(*n));
-    natsOptions *o = NULL;
+    struct tr_nats_conf first = *conf;
 
     if (!n)
         return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
@@ -345,14 +359,11 @@ int tr_nats_open(const struct tr_nats_conf *conf, const struct tr_nats_watch *wa
     if (watch)
         n->watch = *watch;
     n->timeout_ms = conf->timeout_us ? (conf->timeout_us + 999) / 1000 : DEFAULT_TIMEOUT_MS;
-    int r = make_options(n, conf, &o, err);
-    if (r == 0) {
-        natsStatus s = natsConnection_Connect(&n->nc, o);
-
-        if (s != NATS_OK && !(conf->wait && s == NATS_NOT_YET_CONNECTED))
-            r = open_failed(n, conf, s, err);
-    }
-    natsOptions_Destroy(o);
+    /* libnats that may wait also waits for credentials to become right, without a word. */
+    first.wait = false;
+    int r = connect_once(n, &first, err);
+    if (r == TR_E_RETRY && conf->wait)
+        r = connect_once(n, conf, err);
     if (r < 0) {
         tr_nats_close(n);
         return r;

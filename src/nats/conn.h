@@ -32,7 +32,8 @@ struct tr_nats_watch {
 struct tr_nats;
 
 /* With conf->wait it keeps trying when nobody answers at first (a worker that starts before the
- * server); wrong credentials end it all the same. TR_E_RETRY: nobody there; TR_E_DENIED:
+ * server). Wrong credentials end it all the same: by TR_E_DENIED, or by TR_NATS_CLOSED when the
+ * server came later. TR_E_RETRY: nobody there; TR_E_DENIED:
  * credentials or TLS; TR_E_USAGE, TR_E_NOTFOUND: the settings. The texts of `conf` are not kept. */
 int tr_nats_open(const struct tr_nats_conf *conf, const struct tr_nats_watch *watch,
                  struct tr_nats **ret, struct tr_err *err);

@@ -684,6 +684,11 @@ def test_a_connection_that_waits_does_not_wait_for_other_credentials(tmp_path):
         with Connection(tmp_path / "out", server.url, "alice", "wrong") as connection:
             wait_until(lambda: connection.process.poll() is not None, 10, "the refusal")
         assert "the user and password are wrong" in (tmp_path / "out").read_text()
+        server.shutdown()
+        with Connection(tmp_path / "late", server.url, "alice", "wrong") as connection:
+            connection.wait("open")
+            server.restart()
+            wait_until(lambda: connection.words()[-1] == "closed", 10, "the worker to be told")
 
 
 # ---- a cluster
