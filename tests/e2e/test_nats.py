@@ -404,6 +404,33 @@ def test_users_passwords_and_nkeys(tmp_path):
             assert says in refused(run(server, "check", *words), 2), words
 
 
+def test_a_context_of_the_nats_tool(tmp_path):
+    folder = tmp_path / "nats/context"
+    folder.mkdir(parents=True)
+    seed = write(tmp_path / "seed", SEED)
+    with Configured(USERS) as server:
+        write(folder / "farm.json", {"description": "", "url": server.url, "user": "alice", "password": "wonder",
+                                     "creds": "", "inbox_prefix": ""})
+        write(folder / "keyed.json", {"url": "nats://127.0.0.1:1", "nkey": "~/seed"})
+        write(folder / "token.json", {"url": server.url, "token": "t"})
+        write(folder / "broken.json", "{")
+
+        def check(name, *words):
+            env = {k: v for k, v in os.environ.items() if k != "TRIBUNAL_NATS_SERVER"}
+            return subprocess.run([TRIBUNAL, "nats", "check", "--nats-context", name, *words], text=True, timeout=60,
+                                  capture_output=True, env={**env, "XDG_CONFIG_HOME": str(tmp_path),
+                                                            "HOME": str(tmp_path)})
+
+        assert check("farm").returncode == 1  # it is there, and has no streams
+        assert check("keyed", "-s", server.url).returncode == 1  # the command line wins
+        assert check("farm", "--nats-nkey", seed).returncode == 1
+        assert "the user and password are wrong" in refused(check("farm", "--nats-password", "x"), 3)
+        assert "it uses 'token', which is not supported" in refused(check("token"), 3)
+        assert "the NATS context 'broken': not JSON" in refused(check("broken"), 2)
+        assert "No such file" in refused(check("none"), 2)
+        assert "is not the name of a NATS context" in refused(check("../farm"), 2)
+
+
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
     """ca, server and client certificates; and a CA that signed none of them."""
