@@ -17,8 +17,14 @@ build: $(BUILD)/build.ninja
 	@dev/setup build
 	@ninja -C $(BUILD) $(if $(V),-v,--quiet)
 
+EXAMPLE := examples/problems/a-plus-b
+
 run: build
-	@$(TRIBUNAL) doctor
+	@echo "What this machine gives the sandbox (tribunal doctor):" && $(TRIBUNAL) doctor; echo
+	@echo "A right solution (tribunal judge $(EXAMPLE)/submissions/accepted/sum.cpp -p $(EXAMPLE)):"
+	@$(TRIBUNAL) judge $(EXAMPLE)/submissions/accepted/sum.cpp -p $(EXAMPLE)
+	@echo; echo "A wrong one (the same with wrong_answer/difference.cpp):"
+	@$(TRIBUNAL) judge $(EXAMPLE)/submissions/wrong_answer/difference.cpp -p $(EXAMPLE); [ $$? -eq 1 ]
 
 test: 
 	@dev/setup test

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,6 +396,7 @@ static int remove_group(const char *path)
 
     if (!d)
         return errno == ENOENT ? 0 : -errno;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     for (const struct dirent *e; (e = readdir(d)) != NULL;) {
         if (e->d_type == DT_DIR && e->d_name[0] != '.' &&
             unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) < 0)
@@ -413,7 +415,7 @@ static int remove_patiently(const char *path)
         const struct timespec wait = {.tv_nsec = 500000L << (i < 5 ? i : 5)};
 
         r = remove_group(path);
-        if (r == 0 || r != -EBUSY)
+        if (r != -EBUSY)
             return r;
         (void)nanosleep(&wait, NULL);
     }
@@ -445,13 +447,19 @@ int box_cg_remove(struct box_cg *cg, struct tr_err *err)
 static void kill_group(const char *path)
 {
     char file[BOX_CG_PATH + 32];
-    int pid = 0;
+    TR_CLEANUP(tr_buf_done) struct tr_buf text;
 
     (void)snprintf(file, sizeof(file), "%s/cgroup.procs", path);
-    tr_autofclose FILE *f = fopen(file, "re");
-    while (f && fscanf(f, "%d", &pid) == 1) {
-        if (pid > 1)
-            (void)kill(pid, SIGKILL);
+    tr_buf_init(&text, 1 << 20);
+    if (tr_fs_read_file(file, &text, NULL) < 0)
+        return;
+    for (const char *line = text.data; line && *line; line = strchr(line, '\n') + 1) {
+        uint64_t pid = number(line);
+
+        if (pid > 1 && pid <= INT_MAX)
+            (void)kill((pid_t)pid, SIGKILL);
+        if (!strchr(line, '\n'))
+            break;
     }
 }
 
@@ -461,6 +469,7 @@ static void sweep_parent(const char *parent, const char *prefix)
 
     if (!d)
         return;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     for (const struct dirent *e; (e = readdir(d)) != NULL;) {
         char path[BOX_CG_PATH];
 

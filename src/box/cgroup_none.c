@@ -83,6 +83,7 @@ static int sample(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
 
     reaped(&now);
     *ret = (struct box_usage){.cpu_us = now.cpu_us - cg->before.cpu_us};
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
         if (e->d_name[0] < '1' || e->d_name[0] > '9' || strcmp(e->d_name, "1") == 0)
             continue;

@@ -48,38 +48,52 @@ static int start_both(tbox *const boxes[2], const struct tbox_spec specs[2], str
     return r; /* our ends close here, so that each side sees the other's end */
 }
 
+struct pair {
+    tbox *const *boxes;
+    struct tbox_report *reports;
+    bool done[2];
+    int first;
+    int failed;
+};
+
+/* One of them moved on. */
+static void step(struct pair *p, int i, struct tr_err *err)
+{
+    int r = tbox_step(p->boxes[i], &p->reports[i], p->failed < 0 ? NULL : err);
+
+    if (r == 0)
+        return;
+    p->done[i] = true;
+    if (p->first < 0)
+        p->first = i;
+    if (r > 0 || p->failed < 0)
+        return;
+    p->failed = r; /* a fault in one ends the other */
+    if (!p->done[1 - i])
+        (void)tbox_kill(p->boxes[1 - i], NULL);
+}
+
 int tbox_run_pair(tbox *const boxes[2], const struct tbox_spec specs[2], struct tbox_report ret[2],
                   int *ret_first, struct tr_err *err)
 {
-    bool done[2] = {false, false};
-    int first = -1;
-    int failed = start_both(boxes, specs, err);
+    struct pair p = {.boxes = boxes, .reports = ret, .first = -1};
+    int r = start_both(boxes, specs, err);
 
-    if (failed < 0)
-        return failed;
-    while (!done[0] || !done[1]) {
+    if (r < 0)
+        return r;
+    while (!p.done[0] || !p.done[1]) {
         struct pollfd fds[2];
 
         for (int i = 0; i < 2; i++)
-            fds[i] = (struct pollfd){.fd = done[i] ? -1 : tbox_fd(boxes[i]), .events = POLLIN};
+            fds[i] = (struct pollfd){.fd = p.done[i] ? -1 : tbox_fd(boxes[i]), .events = POLLIN};
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             return tr_fail(err, TR_E_IO, errno, "poll");
         for (int i = 0; i < 2; i++) {
-            int r = fds[i].revents ? tbox_step(boxes[i], &ret[i], failed ? NULL : err) : 0;
-
-            if (r == 0)
-                continue;
-            done[i] = true;
-            if (first < 0)
-                first = i;
-            if (r < 0 && failed == 0) { /* a fault in one ends the other */
-                failed = r;
-                if (!done[1 - i])
-                    (void)tbox_kill(boxes[1 - i], NULL);
-            }
+            if (fds[i].revents)
+                step(&p, i, err);
         }
     }
-    if (failed == 0 && ret_first)
-        *ret_first = first;
-    return failed;
+    if (p.failed == 0 && ret_first)
+        *ret_first = p.first;
+    return p.failed;
 }

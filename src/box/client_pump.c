@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,13 +124,13 @@ int64_t box_steal_us(void)
     char text[512];
     tr_autoclose int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    unsigned long long v[8] = {0};
+    unsigned long long v = 0;
 
     if (n <= 0)
         return 0;
     text[n] = 0;
-    if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3],
-               &v[4], &v[5], &v[6], &v[7]) != 8)
-        return 0;
-    return (int64_t)v[7] * (1000000 / sysconf(_SC_CLK_TCK));
+    char *at = text + strcspn(text, " ");
+    for (int i = 0; i < 8 && *at && *at != '\n'; i++)
+        v = strtoull(at, &at, 10);
+    return (int64_t)v * (1000000 / sysconf(_SC_CLK_TCK));
 }

@@ -80,8 +80,8 @@ int box_mounts_build(struct box_mounts *m, const struct box_config *cfg, const s
                      struct box_work *work, int *ret_proc, struct tr_err *err);
 
 /* --- rlimit.c */
-int box_rlimits_init(struct tr_err *err);                              /* what no run changes */
-int box_rlimits_run(const struct tbox_limits *limits, bool no_cgroup); /* child: 0 or an errno */
+int box_rlimits_init(struct tr_err *err);                         /* what no run changes */
+int box_rlimits_run(const struct tbox_limits *l, bool no_cgroup); /* child: 0 or an errno */
 
 /* --- seccomp.c */
 struct box_filter {

@@ -82,7 +82,7 @@ static long clone3_call(struct clone_args *args, const uint64_t key[2], int (*fn
                      : "memory", "cc", "x30");
     return (long)x0;
 #else
-#error "the clone3 stub is written for x86-64 and arm64"
+    _Static_assert(sizeof(args) == 0, "the clone3 stub is written for x86-64 and arm64");
 #endif
 }
 
@@ -161,7 +161,8 @@ static int child(void *arg)
     int r;
 
     (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL); /* dispositions are default: CLEAR_SIGHAND */
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread. Dispositions are default: CLEAR_SIGHAND */
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)syscall(SYS_setsid);
     (void)setpriority(PRIO_PROCESS, 0, 0); /* the first process may be favoured */
     if (x->proc >= 0 && (r = offer_to_oom_killer(x->proc)) != 0)

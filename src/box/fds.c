@@ -23,7 +23,7 @@ static int by_number(const void *a, const void *b)
 /* Closes everything from 3 up that is not in `keep`, and puts /dev/null on 0, 1 and 2. */
 int box_fds_close_but(const int *keep, size_t n, struct tr_err *err)
 {
-    int sorted[64];
+    int sorted[64] = {0};
     size_t have = 0;
     unsigned from = 3;
 

@@ -56,7 +56,7 @@ static int make_signals(int *ret, struct tr_err *err)
     sigset_t child;
 
     (void)sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL); /* NOLINT(concurrency-mt-unsafe): one thread */
     for (int n = 1; n < NSIG; n++) /* what is ignored here would be ignored in the program */
         (void)sigaction(n, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     (void)sigemptyset(&child);

@@ -70,7 +70,7 @@ static int go_on(int ctl)
 /* Our half of init.c's setup(). */
 static int accompany(struct keeper *k, struct container *c, int ctl, struct tr_err *err)
 {
-    struct box_wire_done done;
+    struct box_wire_done done = {0};
     int r = box_ids_write_maps(c->pid, &k->ids, err);
 
     if (r == 0)

@@ -60,7 +60,7 @@ static void found(struct tbox_probe_row *row, const char *fmt, ...)
 static void lacking(struct tbox_probe_row *row, enum tbox_probe_status status, const char *weaker,
                     const char *fix)
 {
-    row->status = status;
+    row->status = (int32_t)status;
     (void)snprintf(row->weaker, sizeof(row->weaker), "%s", weaker);
     (void)snprintf(row->fix, sizeof(row->fix), "%s", fix);
 }
@@ -128,7 +128,7 @@ static void namespaces_row(struct probe *p, bool *ret_userns)
     int with = in_child(box_ns_flags(true), nothing);
 
     *ret_userns = with == 0;
-    found(&user, with == 0 ? "given" : "refused: %s", strerror(with));
+    found(&user, with == 0 ? "given" : "refused: %s", strerrordesc_np(with));
     if (with != 0)
         lacking(&user, plain == 0 ? TBOX_PROBE_WEAKER : TBOX_PROBE_MISSING,
                 plain == 0 ? "the first process of a box is root outside too, with few capabilities"
@@ -136,7 +136,7 @@ static void namespaces_row(struct probe *p, bool *ret_userns)
                 "sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=65536 "
                 "kernel.apparmor_restrict_unprivileged_userns=0");
     found(&row, plain == 0 || with == 0 ? "mount, pid, ipc, uts, net%s" : "refused: %s",
-          plain == 0 || with == 0 ? (with == 0 ? ", user" : "") : strerror(plain));
+          plain == 0 || with == 0 ? (with == 0 ? ", user" : "") : strerrordesc_np(plain));
     if (plain != 0 && with != 0)
         lacking(&row, TBOX_PROBE_MISSING, "no container can be built",
                 "run as root, or allow user namespaces (next row); in a container: --privileged or "
@@ -150,7 +150,7 @@ static void proc_row(struct probe *p, bool userns)
     struct tbox_probe_row row = {.name = "/proc"};
     int e = in_child(box_ns_flags(userns), try_proc);
 
-    found(&row, e == 0 ? "own, of its processes only" : "refused: %s", strerror(e));
+    found(&row, e == 0 ? "own, of its processes only" : "refused: %s", strerrordesc_np(e));
     if (e != 0)
         lacking(&row, TBOX_PROBE_WEAKER,
                 "/proc is empty inside: Java and others may not start; the first process may die "

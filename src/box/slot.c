@@ -25,7 +25,7 @@ enum {
 /* Root: one place for the host. Others: their own runtime folder, since uids are their own too. */
 static int open_folder(struct tr_err *err)
 {
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
     char path[256];
 
     if (geteuid() == 0)

@@ -18,6 +18,7 @@
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -41,13 +42,16 @@ enum {
 /* Which ids we may hand out: those mapped in our own user namespace. */
 static uid_t slot_base(unsigned slot)
 {
-    tr_autofclose FILE *f = fopen("/proc/self/uid_map", "re");
-    unsigned inside = 0;
-    unsigned outside = 0;
-    unsigned count = 0;
+    char text[128] = "";
+    tr_autoclose int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    char *at = text;
 
-    if (!f || fscanf(f, "%10u %10u %10u", &inside, &outside, &count) != 3)
+    if (n <= 0)
         return UID_BASE + slot * PER_SLOT;
+    unsigned long inside = strtoul(at, &at, 10);
+    (void)strtoul(at, &at, 10);
+    unsigned long count = strtoul(at, &at, 10);
     if (inside == 0 && count >= UID_BASE + 1000000U)
         return UID_BASE + slot * PER_SLOT;
     if (inside == 0 && count >= 65536 && slot < NESTED_SLOTS)

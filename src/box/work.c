@@ -151,6 +151,7 @@ static int show_all(struct box_work *work, struct tr_err *err)
         tr_close(&copy);
         return tr_fail(err, TR_E_IO, errno, "read the store");
     }
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     for (const struct dirent *e; (e = readdir(d)) != NULL;) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
@@ -242,6 +243,7 @@ static bool folder_has_full(int dir, uint64_t ceiling)
         tr_close(&copy);
         return false;
     }
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     for (const struct dirent *e; left-- > 0 && (e = readdir(d)) != NULL;) {
         struct stat st;
 

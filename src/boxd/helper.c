@@ -91,6 +91,7 @@ int boxd_helper(int argc, char **argv)
     int type = 0;
     socklen_t len = sizeof(type);
 
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (parse_option(&cfg, o, optarg, &err) < 0) {
             (void)fprintf(stderr, "tribunal-box helper: %s\n", err.msg);

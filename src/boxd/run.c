@@ -213,12 +213,11 @@ static int parse_option(struct job *j, int o, char *v, struct tr_err *err)
     }
 }
 
-static int complain(const struct tr_err *err, bool json)
+static int complain(const struct tr_err *err)
 {
     bool ours = tr_err_class(err->code) == TR_E_USAGE || err->code == TR_E_DENIED;
 
     (void)fprintf(stderr, "tribunal-box: %s\n", err->msg);
-    (void)json;
     return ours ? BOXD_USAGE : BOXD_FAULT;
 }
 
@@ -231,6 +230,7 @@ static int first_round(int argc, char **argv, struct job *j, struct tr_err *err)
 
     opterr = 0;
     optind = 1;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     for (int o; r == 0 && (o = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
         if (o == 'P')
             r = pick(optarg, profiles, 3, &n, err);
@@ -246,10 +246,11 @@ static int parse(int argc, char **argv, struct job *j, struct tr_err *err)
 {
     int r = first_round(argc, argv, j, err);
 
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     for (int o; r == 0 && (o = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
         if (o == 'h') {
             (void)fputs(help, stdout);
-            exit(BOXD_DONE);
+            return 1;
         }
         if (o == '?')
             return tr_fail(err, TR_E_USAGE, 0, "see `tribunal-box run --help`");
@@ -270,7 +271,7 @@ static int put_one(tbox *box, char *what, struct tr_err *err)
 {
     char *colon = strrchr(what, ':');
     const char *name = colon ? colon + 1 : NULL;
-    struct stat st;
+    struct stat st = {0};
 
     if (colon)
         *colon = 0;
@@ -416,7 +417,7 @@ static int run_all(tbox *box, struct job *j, char **argv, bool *ret_good, struct
 {
     bool many = j->repeat > 1 || j->then.n > 0;
     uint64_t total = j->repeat + j->then.n;
-    struct tbox_report report;
+    struct tbox_report report = {0};
 
     *ret_good = true;
     for (uint64_t i = 0; i < total; i++) {
@@ -443,17 +444,18 @@ int boxd_run(int argc, char **argv)
     tbox *box = NULL;
     bool good = false;
 
-    if (parse(argc, argv, &j, &err) < 0)
-        return complain(&err, j.json);
+    int r = parse(argc, argv, &j, &err);
+    if (r != 0)
+        return r > 0 ? BOXD_DONE : complain(&err);
     memcpy(&j.box.dirs, &(char **){j.dirs.at}, sizeof(j.box.dirs));
-    int r = tbox_open(&j.box, &box, &err);
+    r = tbox_open(&j.box, &box, &err);
     for (size_t i = 0; r == 0 && i < j.put.n; i++)
         r = put_one(box, j.put.at[i], &err);
     if (r == 0)
         r = run_all(box, &j, argv + optind, &good, &err);
     tbox_close(box);
     if (r < 0)
-        return complain(&err, j.json);
+        return complain(&err);
     if (fflush(stdout) != 0)
         return BOXD_FAULT;
     return good ? BOXD_DONE : BOXD_NOT_OK;

@@ -103,9 +103,9 @@ struct load {
 };
 
 struct result {
-    double *us[WHO]; /* every run */
+    double us[WHO][ROUNDS_MAX * BLOCK]; /* every run */
     size_t n[WHO];
-    double *round_median[WHO];
+    double round_median[WHO][ROUNDS_MAX];
     double per_s[3]; /* with 1 and 2 boxes at once */
 };
 
@@ -347,12 +347,6 @@ static int measure(struct bench *b, struct load *l, struct result *res, struct t
     if (r < 0)
         return r;
     b->have_isolate = prepare_isolate(b, l);
-    for (int w = 0; w < WHO; w++) {
-        res->us[w] = calloc((size_t)b->opt->rounds * BLOCK, sizeof(double));
-        res->round_median[w] = calloc((size_t)b->opt->rounds, sizeof(double));
-        if (!res->us[w] || !res->round_median[w])
-            return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
-    }
     for (int64_t round = -1; r == 0 && round < b->opt->rounds; round++) { /* -1: warm up */
         for (int w = 0; r == 0 && w < WHO; w++) {
             if (w != ISOLATE || b->have_isolate)
@@ -364,20 +358,10 @@ static int measure(struct bench *b, struct load *l, struct result *res, struct t
     return r;
 }
 
-static void result_done(struct result *res)
-{
-    for (int w = 0; w < WHO; w++) {
-        free(res->us[w]);
-        free(res->round_median[w]);
-    }
-}
-
 static double ratio(const struct result *res, enum who a, enum who b, size_t rounds)
 {
-    tr_autofree double *each = calloc(rounds, sizeof(double));
+    static double each[ROUNDS_MAX];
 
-    if (!each)
-        return 0;
     for (size_t i = 0; i < rounds; i++)
         each[i] = res->round_median[a][i] / res->round_median[b][i];
     return bench_quantile(each, rounds, 0.5);
@@ -441,8 +425,9 @@ static int run_loads(struct bench *b, struct tr_err *err)
     if (b->opt->json)
         (void)printf("{");
     for (size_t i = 0; r == 0 && i < TR_ARRAY_LEN(loads); i++) {
-        TR_CLEANUP(result_done) struct result res = {0};
+        static struct result res; /* large; one at a time */
 
+        memset(&res, 0, sizeof(res));
         r = measure(b, &loads[i], &res, err);
         if (r == 0 && b->opt->json)
             print_json(b, &loads[i], &res, i + 1 == TR_ARRAY_LEN(loads));

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "tribunal/box.h"
@@ -21,7 +20,7 @@ int cmd_run(int argc, char **argv)
 {
     char path[PATH_MAX];
     char name[] = "tribunal-box";
-    tr_autofree char **words = calloc((size_t)argc + 2, sizeof(*words));
+    char **words = calloc((size_t)argc + 2, sizeof(*words));
 
     if (!words)
         return CLI_FAULT;
@@ -29,6 +28,7 @@ int cmd_run(int argc, char **argv)
     memcpy(words + 1, argv, ((size_t)argc + 1) * sizeof(argv[0])); /* argv[0] is "run" */
     (void)tbox_helper_path(NULL, path, sizeof(path));
     (void)execv(path, words);
-    (void)fprintf(stderr, "tribunal run: cannot start '%s': %s\n", path, strerror(errno));
+    (void)fprintf(stderr, "tribunal run: cannot start '%s': %s\n", path, strerrordesc_np(errno));
+    free(words);
     return CLI_FAULT;
 }

@@ -179,7 +179,7 @@ static void names_stay_in_the_work_folder(void **state)
 
 static void every_limit_has_a_floor_and_a_ceiling(void **state)
 {
-    struct tbox_limits good;
+    struct tbox_limits good = {0};
     struct tr_err err = TR_ERR_INIT;
 
     for (int p = TBOX_RUN; p <= TBOX_CHECKER; p++) {
