@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import time
 
@@ -746,7 +745,6 @@ def submissions(server, sequence):
     """The submit_ids of stored tasks."""
     names = set()
     with server.client() as client:
-        client._conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # it sends in small pieces
         for seq in sequence:
             message = client.request("$JS.API.STREAM.MSG.GET.JUDGE_TASKS", {"seq": seq})["message"]
             names.add(json.loads(base64.b64decode(message["data"]))["submit_id"])
