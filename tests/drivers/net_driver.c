@@ -6,8 +6,9 @@
  *     net_driver delete BUCKET KEY | list BUCKET PREFIX | presign METHOD BUCKET KEY SECONDS
  *     net_driver fetch URL FILE MAX [SHA256]
  *
- * The server is in S3_ENDPOINT, S3_KEY, S3_SECRET; TRIES, BACKOFF_MS, PAGE_KEYS and FILE_DIR do
- * what they say. Prints one line per fact. Exit 0, or 1 with "CLASS sentence" on standard error.
+ * The server is in S3_ENDPOINT, S3_KEY, S3_SECRET; TRIES, BACKOFF_MS, PAGE_KEYS, CA_FILE and
+ * FILE_DIR do what they say. Prints one line per fact. Exit 0, or 1 with "CLASS sentence" on
+ * standard error.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -129,7 +130,8 @@ static int run(int argc, char **argv, struct tr_err *err)
 {
     TR_CLEANUP(tr_http_freep) struct tr_http *http = NULL;
     TR_CLEANUP(tr_s3_freep) struct tr_s3 *s3 = NULL;
-    const struct tr_http_conf conf = {.tries = (int)number(getenv("TRIES")),
+    const struct tr_http_conf conf = {.ca_file = getenv("CA_FILE"),
+                                      .tries = (int)number(getenv("TRIES")),
                                       .backoff_us = number(getenv("BACKOFF_MS")) * 1000};
     const struct tr_s3_conf s3_conf = {.endpoint = getenv("S3_ENDPOINT"),
                                        .access_key = getenv("S3_KEY"),

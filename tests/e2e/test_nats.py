@@ -12,6 +12,7 @@ import time
 import pytest
 
 import harness
+from certificates import make_certificates
 from harness import wait_until
 from harness.proc import Unavailable, cache_dir, find_program
 
@@ -432,22 +433,7 @@ def test_a_context_of_the_nats_tool(tmp_path):
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
-    """ca, server and client certificates; and a CA that signed none of them."""
-    folder = tmp_path_factory.mktemp("tls")
-
-    def openssl(*words):
-        subprocess.run([find_program("openssl", fix="dev/setup test"), *words], cwd=folder, check=True,
-                       capture_output=True)
-
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
-    for name in ("ca", "other"):
-        openssl("req", "-x509", *key, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.pem")
-    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
-    for name in ("server", "client"):
-        openssl("req", *key[:-2], "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
-        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-                "-days", "2", "-extfile", "names", "-out", f"{name}.pem")
-    return folder
+    return make_certificates(tmp_path_factory.mktemp("tls"))
 
 
 TLS = JETSTREAM + """tls { cert_file: "FOLDER/server.pem", key_file: "FOLDER/server.key",

@@ -6,6 +6,7 @@ import hashlib
 import http.server
 import os
 import pathlib
+import ssl
 import subprocess
 import threading
 import urllib.error
@@ -14,6 +15,7 @@ import urllib.request
 import pytest
 
 import harness
+from certificates import make_certificates
 from harness import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -279,6 +281,20 @@ def test_what_a_web_server_may_not_do(web, path, starts, says, tmp_path):
 def test_a_redirect_is_followed(web, tmp_path):
     url = f"http://127.0.0.1:{web.server_port}/moved"
     assert good(drive(None, "fetch", url, tmp_path / "o", 1_000_000)) == f"{len(BODY)}\n"
+
+
+def test_https_trusts_only_what_it_is_told(web, tmp_path):
+    folder = make_certificates(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "server.pem", folder / "server.key")
+    web.socket = context.wrap_socket(web.socket, server_side=True)
+    words = ["fetch", f"https://127.0.0.1:{web.server_port}/good", tmp_path / "o", 1_000_000]
+    assert good(drive(None, *words, CA_FILE=folder / "ca.pem")) == f"{len(BODY)}\n"
+    for trusted in ({"CA_FILE": folder / "other.pem"}, {}):
+        said = refused(drive(None, *words, **trusted))
+        assert said.startswith("fatal ") and "its certificate is not trusted" in said
+    other_name = [words[0], words[1].replace("127.0.0.1", "localhost"), *words[2:]]
+    assert "its certificate is not trusted" in refused(drive(None, *other_name, CA_FILE=folder / "ca.pem"))
 
 
 def test_files_come_only_from_the_data_folder(tmp_path):
