@@ -23,18 +23,7 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "replicas",
-     .type = TR_CONF_INT,
-     .at = offsetof(struct options, replicas),
-     .max = 5,
-     .doc = "copies there should be; 0: at least 3 on a cluster of three and more, else 1"},
-    {.name = "farm-slots",
-     .type = TR_CONF_INT,
-     .at = offsetof(struct options, farm_slots),
-     .fallback = "256",
-     .min = 1,
-     .max = 100000,
-     .doc = "slots of all workers together; max_ack_pending should be four times that"},
+    FARM_ITEMS(struct options, replicas, farm_slots),
     JSON_ITEM(struct options, json),
     NATS_ITEMS(struct options, nats),
 };

@@ -22,18 +22,7 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "replicas",
-     .type = TR_CONF_INT,
-     .at = offsetof(struct options, replicas),
-     .max = 5,
-     .doc = "copies of each stream: 1, 3 or 5; 0: 3 on a cluster of three and more, else 1"},
-    {.name = "farm-slots",
-     .type = TR_CONF_INT,
-     .at = offsetof(struct options, farm_slots),
-     .fallback = "256",
-     .min = 1,
-     .max = 100000,
-     .doc = "slots of all workers together; max_ack_pending is four times that"},
+    FARM_ITEMS(struct options, replicas, farm_slots),
     {.name = "dry-run",
      .type = TR_CONF_BOOL,
      .at = offsetof(struct options, dry_run),

@@ -28,12 +28,7 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "heavy-languages",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, heavy),
-     .fallback = TR_HEAVY_LANGUAGES,
-     .unit = "SLUGS",
-     .doc = "languages that go to judge.tasks.heavy, with commas between; others are light"},
+    HEAVY_ITEM(struct options, heavy),
     {.name = "dry-run",
      .type = TR_CONF_BOOL,
      .at = offsetof(struct options, dry_run),

@@ -101,14 +101,23 @@ static int64_t on_reconnect_delay(natsConnection *nc, int attempts, void *arg)
 
 /* ---- options ---- */
 
+/* What the library says of the last failure, without the place in its source; "" when nothing. */
+static const char *library_says(void)
+{
+    const char *text = nats_GetLastError(NULL);
+    const char *end = text && text[0] == '(' ? strstr(text, "): ") : NULL;
+
+    return end ? end + 3 : text ? text : "";
+}
+
 static int set_failed(natsStatus s, const char *what, struct tr_err *err)
 {
-    const char *why = nats_GetLastError(NULL);
+    const char *why = library_says();
 
     if (s == NATS_NO_MEMORY)
         return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
-    return tr_fail(err, TR_E_USAGE, 0, "%s: %s%s%s", what, natsStatus_GetText(s),
-                   why && *why ? ": " : "", why ? why : "");
+    return tr_fail(err, TR_E_USAGE, 0, "%s: %s%s%s", what, natsStatus_GetText(s), *why ? ": " : "",
+                   why);
 }
 
 static const char *skip_user(const char *url)
@@ -304,8 +313,8 @@ static const char *credential_kind(const struct tr_nats_conf *c)
 static int open_failed(const struct tr_nats *n, const struct tr_nats_conf *c, natsStatus s,
                        struct tr_err *err)
 {
-    const char *last = nats_GetLastError(NULL);
-    const char *why = last && *last ? last : natsStatus_GetText(s);
+    const char *last = library_says();
+    const char *why = *last ? last : natsStatus_GetText(s);
     bool tls = c->ca_file || c->cert_file;
 
     if (s == NATS_CONNECTION_AUTH_FAILED || strstr(why, "uthorization"))

@@ -266,6 +266,21 @@ def test_the_language_table_is_a_setting(tmp_path):
         assert "judge.tasks.heavy" in good(run("x", "publish", "--dry-run", *words, path, env=env))
 
 
+def test_the_file_that_all_commands_read_holds_the_settings(tmp_path):
+    file = write(tmp_path / "c.yaml", "heavy_languages: zig\nfarm_slots: 7\nnats_server: nats://127.0.0.1:1\n")
+    path = write(tmp_path / "t", task(slug="zig"))
+    assert "judge.tasks.heavy" in good(run("x", "publish", "--dry-run", path, "--config", file))
+    plan = json.loads(good(run("x", "provision", "--dry-run", "--config", file)))
+    assert plan["consumers"][0]["config"]["max_ack_pending"] == 28
+    env = {k: v for k, v in os.environ.items() if not k.startswith("TRIBUNAL_NATS")}
+    said = subprocess.run([TRIBUNAL, "nats", "check", "--config", file], env=env, capture_output=True, text=True)
+    assert "no NATS server answers at nats://127.0.0.1:1 (No server available" in said.stderr
+    assert subprocess.run([TRIBUNAL, "config", "--config", file], capture_output=True).returncode == 0
+    write(file, "farm_slots: many\n")
+    said = subprocess.run([TRIBUNAL, "config", "--config", file], capture_output=True, text=True)
+    assert (said.returncode, "farm_slots: 'many' is not a whole number" in said.stderr) == (2, True)
+
+
 def test_a_published_task_is_stored_once_under_its_id(ready, tmp_path):
     first = write(tmp_path / "1", task("a", generation=2, retry_count=1, crashes=3))
     second = write(tmp_path / "2", task("a", generation=2, retry_count=2, crashes=3))
