@@ -101,7 +101,6 @@ struct box_exec {
     const struct box_ids *ids;
     const struct box_filter *filter;
     int fds[3];
-    int proc;   /* folder fd of a writable /proc or -1 */
     int cgroup; /* folder fd to be born in, or -1 */
     bool no_cgroup;
     volatile int error; /* errno of the step that failed; 0: it became the program */

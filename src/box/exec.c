@@ -11,7 +11,6 @@
  * could stop the child between the change of uid and exec, and the first process with it.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
@@ -86,18 +85,6 @@ static long clone3_call(struct clone_args *args, const uint64_t key[2], int (*fn
 #endif
 }
 
-/* Killed first when memory is short: on cgroup v1 the first process shares the run's group. */
-static int offer_to_oom_killer(int proc)
-{
-    int fd = openat(proc, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return errno;
-    int r = write(fd, "1000", 4) == 4 ? 0 : errno;
-    (void)close(fd);
-    return r;
-}
-
 static int place_fds(const int fds[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -165,8 +152,6 @@ static int child(void *arg)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)syscall(SYS_setsid);
     (void)setpriority(PRIO_PROCESS, 0, 0); /* the first process may be favoured */
-    if (x->proc >= 0 && (r = offer_to_oom_killer(x->proc)) != 0)
-        return fail(x, "oom_score_adj", r);
     if (x->run->cpu >= 0 && (r = set_cpu(x->run->cpu, x->filter->key)) != 0)
         return fail(x, "CPU affinity", r);
     r = place_fds(x->fds);

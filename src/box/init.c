@@ -32,6 +32,7 @@ struct state {
     const struct box_init *in;
     struct box_work work;
     int proc; /* writable /proc, or -1 */
+    int oom;  /* our own oom_score_adj, or -1 */
     int signals;
     unsigned cpus;
     struct box_run run; /* of the current message */
@@ -76,6 +77,7 @@ static int close_the_rest(const struct state *s, struct tr_err *err)
     keep[n++] = s->in->sock;
     keep[n++] = s->signals;
     keep[n++] = s->proc;
+    keep[n++] = s->oom;
     keep[n++] = s->work.w;
     keep[n++] = s->work.tmp;
     keep[n++] = s->work.shm;
@@ -101,6 +103,8 @@ static int setup(struct state *s, struct tr_err *err)
         r = box_wire_reply(in->ctl, &(struct tr_err)TR_ERR_INIT, 0, -1);
     if (r == 0)
         r = wait_for_helper(in->ctl, err); /* moved to its final cgroup */
+    /* Now, while the host's /proc is here and we still own our own files in it. */
+    s->oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (r == 0)
         r = box_ns_finish(err);
     if (r == 0)
@@ -185,18 +189,17 @@ static int start(struct state *s, int fds[static BOX_WIRE_FDS], struct box_watch
                          .ids = in->ids,
                          .filter = in->filter,
                          .fds = {fds[0], fds[1], fds[2]},
-                         .proc = mode == TBOX_CGROUP_V2 ? -1 : s->proc,
                          .cgroup = in->cg->run_dir,
                          .no_cgroup = mode == TBOX_CGROUP_NONE};
 
-    /* A process that is not dumpable cannot write its own oom_score_adj. Nobody is alive to look,
-     * and the change of uid in the child clears the flag again: the memory is one. */
-    if (x.proc >= 0)
-        (void)prctl(PR_SET_DUMPABLE, 1);
+    /* Killed first when memory is short: on v1 we share the run's group. A child is born with our
+     * own value, so it costs two writes here and none in the child. */
+    if (mode != TBOX_CGROUP_V2 && s->oom >= 0)
+        (void)!pwrite(s->oom, "1000", 4, 0);
     w->started_us = tr_clock_mono_us();
     pid_t pid = box_exec_start(&x);
-    if (x.proc >= 0)
-        (void)prctl(PR_SET_DUMPABLE, 0);
+    if (mode != TBOX_CGROUP_V2 && s->oom >= 0)
+        (void)!pwrite(s->oom, "0", 1, 0);
     for (int i = 0; i < BOX_WIRE_FDS; i++)
         tr_close(&fds[i]);
     if (pid < 0)
@@ -400,6 +403,7 @@ _Noreturn void box_init_main(struct box_init *in)
 
     s->in = in;
     s->proc = -1;
+    s->oom = -1;
     s->signals = -1;
     int r = setup(s, &err);
     if (r == 0)

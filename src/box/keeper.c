@@ -36,7 +36,8 @@ enum {
 struct container {
     pid_t pid; /* 0: none */
     int pidfd;
-    int sock; /* the library's end, until it is handed out */
+    int sock;      /* the library's end, until it is handed out */
+    bool has_proc; /* the kernel let it mount a /proc */
     struct box_cg cg;
 };
 
@@ -87,7 +88,8 @@ static int accompany(struct keeper *k, struct container *c, int ctl, struct tr_e
         r = talk(ctl, &done, err);
     if (r < 0)
         return r;
-    if (k->cfg->strict && done.value == 0)
+    c->has_proc = done.value != 0;
+    if (k->cfg->strict && !c->has_proc)
         return tr_fail(err, TR_E_UNSUPPORTED, 0, "this host refuses a /proc of its own to the box");
     /* The watcher should be awake when a limit is reached, however busy the machine is. */
     (void)setpriority(PRIO_PROCESS, (id_t)c->pid, -10);
@@ -116,7 +118,8 @@ static pid_t fork_into(struct keeper *k, struct container *c, int ctl, int sock)
     return pid;
 }
 
-static void destroy(struct container *c)
+/* Afterwards nothing in it lives. */
+static void kill_container(struct container *c)
 {
     if (c->pid > 0) {
         siginfo_t info;
@@ -129,6 +132,11 @@ static void destroy(struct container *c)
     c->pid = 0;
     tr_close(&c->pidfd);
     tr_close(&c->sock);
+}
+
+static void destroy(struct container *c)
+{
+    kill_container(c);
     if (c->cg.driver)
         (void)box_cg_remove(&c->cg, NULL);
     c->cg.driver = NULL;
@@ -179,20 +187,36 @@ static int make(struct keeper *k, struct container *c, struct tr_err *err)
     return r;
 }
 
-/* The first container decides whether a user namespace can be had. */
+static int make_as(struct keeper *k, bool userns, struct container *c, struct tr_err *err)
+{
+    int r = box_ids_choose(&k->slot, userns, &k->ids, err);
+
+    return r < 0 ? r : make(k, c, err);
+}
+
+/* The first container decides whether a user namespace can be had. Where the host's /proc is masked
+ * (inside other people's containers) the kernel refuses a new one to a user namespace, but not to
+ * root without one: most languages need /proc more than root needs the second wall. */
 static int make_first(struct keeper *k, struct tr_err *err)
 {
     enum tbox_userns want = k->cfg->userns;
-    bool first = want != TBOX_USERNS_NEVER;
-    int r = box_ids_choose(&k->slot, first, &k->ids, err);
+    int r = make_as(k, want != TBOX_USERNS_NEVER, &k->now, err);
 
-    if (r == 0)
-        r = make(k, &k->now, err);
-    if (r == 0 || want != TBOX_USERNS_AUTO || geteuid() != 0)
+    if (want != TBOX_USERNS_AUTO || geteuid() != 0 || (r == 0 && k->now.has_proc))
         return r;
-    struct tr_err second = TR_ERR_INIT;
-    if (box_ids_choose(&k->slot, false, &k->ids, &second) < 0 || make(k, &k->now, &second) < 0)
+    const struct box_ids ids = k->ids;
+    struct container other;
+    if (make_as(k, false, &other, NULL) < 0) {
+        k->ids = ids;
         return r; /* the first sentence says more */
+    }
+    if (r == 0 && !other.has_proc) { /* nothing won */
+        destroy(&other);
+        k->ids = ids;
+        return 0;
+    }
+    destroy(&k->now);
+    k->now = other;
     return 0;
 }
 
@@ -218,14 +242,19 @@ static int renew(struct keeper *k)
     struct tr_err err = TR_ERR_INIT;
     uint32_t oom = k->now.cg.driver ? k->now.cg.driver->oom_kills(&k->now.cg) : 0;
 
-    destroy(&k->now); /* first: never two programs of one uid at once */
+    /* First: never two programs of one uid at once. Its groups go when the answer is out; the
+     * kernel takes milliseconds for them. */
+    kill_container(&k->now);
+    struct container old = k->now;
     if (k->spare.pid > 0) {
         k->now = k->spare;
         k->spare = (struct container){.pidfd = -1, .sock = -1};
     } else if (make(k, &k->now, &err) == 0) {
         err = (struct tr_err)TR_ERR_INIT;
     }
-    return answer(k, &err, oom);
+    int r = answer(k, &err, oom);
+    destroy(&old);
+    return r;
 }
 
 static int prepare(struct keeper *k, struct tr_err *err)

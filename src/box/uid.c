@@ -170,8 +170,9 @@ int box_caps_reduce(const struct box_ids *ids, struct tr_err *err)
 
 /* "uid is not 0" is checked, not assumed: another judge once ran programs as root because the tail
  * of its options was zero. */
-static int verify_nobody(uid_t want)
+static int verify_nobody(const struct box_ids *ids)
 {
+    uid_t want = ids->program;
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2];
     uid_t u[3];
@@ -184,6 +185,10 @@ static int verify_nobody(uid_t want)
         if (u[i] != want || g[i] != want || u[i] == 0)
             return EPERM;
     }
+    /* With one uid the kernel does not let us drop the caller's groups; they are not mapped inside.
+     */
+    if (ids->two && syscall(SYS_getgroups, 0, NULL) != 0)
+        return EPERM;
     if ((data[0].permitted | data[1].permitted | data[0].effective | data[1].effective |
          data[0].inheritable | data[1].inheritable) != 0)
         return EPERM;
@@ -192,13 +197,12 @@ static int verify_nobody(uid_t want)
 
 int box_ids_become_program(const struct box_ids *ids)
 {
-    if (ids->two) {
-        if (syscall(SYS_setgroups, 0, NULL) < 0 ||
-            syscall(SYS_setresgid, ids->program, ids->program, ids->program) < 0 ||
+    if (ids->two) { /* supplementary groups went with box_ids_become_init() */
+        if (syscall(SYS_setresgid, ids->program, ids->program, ids->program) < 0 ||
             syscall(SYS_setresuid, ids->program, ids->program, ids->program) < 0)
             return errno;
     } else if (set_caps(0) < 0) {
         return errno;
     }
-    return verify_nobody(ids->program);
+    return verify_nobody(ids);
 }

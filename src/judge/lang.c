@@ -124,8 +124,13 @@ static int read_key(struct reader *r, const struct tr_yaml *n)
     const struct {
         const char *key;
         const char **to;
-    } texts[] = {{"name", &l->name}, {"source", &l->source},     {"artifact", &l->artifact},
-                 {"root", &l->root}, {"selftest", &l->selftest}, {"precompiled_header", &l->pch}};
+    } texts[] = {{"name", &l->name},
+                 {"source", &l->source},
+                 {"artifact", &l->artifact},
+                 {"root", &l->root},
+                 {"selftest", &l->selftest},
+                 {"package", &l->package},
+                 {"precompiled_header", &l->pch}};
     const struct {
         const char *key;
         enum unit unit;
