@@ -18,5 +18,20 @@ int cmd_nats_events(int argc, char **argv);
 int cmd_nats_provision(int argc, char **argv);
 int cmd_nats_publish(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_queue(int argc, char **argv);
+int cmd_queue_migrate(int argc, char **argv);
+int cmd_queue_enqueue(int argc, char **argv);
+int cmd_queue_stats(int argc, char **argv);
+int cmd_queue_list(int argc, char **argv);
+int cmd_queue_show(int argc, char **argv);
+int cmd_queue_dead(int argc, char **argv);
+int cmd_queue_retry(int argc, char **argv);
+int cmd_queue_discard(int argc, char **argv);
+int cmd_queue_cancel(int argc, char **argv);
+int cmd_queue_pause(int argc, char **argv);
+int cmd_queue_resume(int argc, char **argv);
+int cmd_queue_config(int argc, char **argv);
+int cmd_queue_reclaim(int argc, char **argv);
+int cmd_bench_queue(int argc, char **argv);
 
 #endif
