@@ -10,6 +10,12 @@ int cmd_judge(int argc, char **argv);
 int cmd_lang(int argc, char **argv);
 int cmd_problem(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_nats(int argc, char **argv); /* a group; its members: */
+int cmd_nats_check(int argc, char **argv);
+int cmd_nats_dlq(int argc, char **argv);
+int cmd_nats_events(int argc, char **argv);
+int cmd_nats_provision(int argc, char **argv);
+int cmd_nats_publish(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_queue(int argc, char **argv);
 int cmd_queue_migrate(int argc, char **argv);
