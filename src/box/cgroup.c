@@ -430,8 +430,6 @@ int box_cg_remove(struct box_cg *cg, struct tr_err *err)
         tr_close(&cg->fd[i]);
     tr_close(&cg->run_dir);
     for (int i = 0; i < BOX_CG_TREES; i++) {
-        if (i == 1 && cg->tree[i].dir >= 0) /* pages of files would keep the group alive, unseen */
-            (void)box_cg_write_at(cg->tree[i].dir, "memory.force_empty", "0");
         tr_close(&cg->tree[i].dir);
         if (!cg->tree[i].path[0])
             continue;

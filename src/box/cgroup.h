@@ -73,8 +73,9 @@ struct box_cg {
     int fd[12];                            /* open files; meaning by driver */
     uid_t owner;
     /* State between begin and end. */
-    uint64_t base_bytes;  /* in use before the run */
-    uint64_t floor_bytes; /* the least ever in use between runs; 0: not known (v1) */
+    uint64_t base_bytes;   /* in use before the run */
+    uint64_t floor_bytes;  /* the least ever in use between runs; 0: not known (v1) */
+    uint64_t cached_bytes; /* page cache of files outside that the floor holds (v1) */
     uint64_t slack_bytes; /* what may be in use at rest beyond that without meaning anything (v1) */
     uint64_t limit_bytes; /* as last written */
     uint32_t pids_limit;

@@ -40,7 +40,8 @@ enum {
     PIDS_NOW,
     PIDS_PEAK,
     CPU,
-    PRESSURE
+    PRESSURE,
+    STAT
 };
 
 /* Raise the limit in such steps, so that it need not be written for every run. */
@@ -78,6 +79,7 @@ static int open_files(struct box_cg *cg, struct tr_err *err)
         {PIDS_MAX, PIDS, "pids.max", O_RDWR, true},
         {PIDS_NOW, PIDS, "pids.current", O_RDONLY, true},
         {PIDS_PEAK, PIDS, "pids.peak", O_RDONLY, false},
+        {STAT, MEMORY, "memory.stat", O_RDONLY, false},
     };
 
     for (size_t i = 0; i < TR_ARRAY_LEN(files); i++) {
@@ -224,12 +226,15 @@ static int begin(struct box_cg *cg, const struct tbox_limits *l, struct tr_err *
 
     /* Not what is in use now: some of it was charged in advance and is given to the program, which
      * would then look smaller than it is. */
-    if (cg->floor_bytes == 0 || now < cg->floor_bytes)
+    if (cg->floor_bytes == 0 || now < cg->floor_bytes) {
         cg->floor_bytes = now;
+        cg->cached_bytes = 0; /* some of it may be gone: asked again when it matters */
+    }
     cg->base_bytes = cg->floor_bytes;
     if (now > cg->floor_bytes + cg->slack_bytes) /* stays, as it seems: see calm() */
         cg->base_bytes = now - cg->slack_bytes;
-    uint64_t room = (cg->base_bytes + BASE_STEP - 1) / BASE_STEP * BASE_STEP;
+    /* The program gets all of its limit, whatever stands there already. */
+    uint64_t room = (now + BASE_STEP - 1) / BASE_STEP * BASE_STEP;
     int r = set_memory(cg, room + l->memory_bytes, err);
     if (r < 0)
         return r;
@@ -302,16 +307,34 @@ static int end(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
     return 0;
 }
 
+/* Pages of files outside that were read for the first time, by whoever: the kernel keeps them, on
+ * our bill, and that is as good for the next run as for any. Not files in the work folder. */
+static uint64_t page_cache(struct box_cg *cg)
+{
+    char text[4096];
+
+    if (cg->fd[STAT] < 0 || box_cg_read(cg->fd[STAT], text, sizeof(text)) <= 0)
+        return 0;
+    uint64_t cache = box_cg_field(text, "cache");
+    uint64_t shared = box_cg_field(text, "shmem");
+    return cache > shared ? cache - shared : 0;
+}
+
 static int calm(struct box_cg *cg, struct tr_err *err)
 {
     const struct timespec wait = {.tv_nsec = REST_WAIT_NS};
-    uint64_t now = 0;
+    uint64_t now = box_cg_read_u64(cg->fd[USAGE]);
 
-    for (int i = 0; i < REST_TRIES; i++) {
-        now = box_cg_read_u64(cg->fd[USAGE]);
-        if (now <= cg->floor_bytes + cg->slack_bytes)
-            return 0;
+    if (now <= cg->floor_bytes + cg->slack_bytes)
+        return 0;
+    uint64_t cached = page_cache(cg);
+    if (cached > cg->cached_bytes) {
+        cg->floor_bytes += cached - cg->cached_bytes;
+        cg->cached_bytes = cached;
+    }
+    for (int i = 0; i < REST_TRIES && now > cg->floor_bytes + cg->slack_bytes; i++) {
         (void)nanosleep(&wait, NULL);
+        now = box_cg_read_u64(cg->fd[USAGE]);
     }
     if (now <= cg->floor_bytes + REST_LOST)
         return 0;

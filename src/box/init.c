@@ -242,6 +242,9 @@ static void fill_report(struct state *s, const struct box_watch *w, const struct
     };
     if (out->user_us > cpu)
         out->user_us = cpu;
+    /* The kernel keeps the limit; what our sum shows beyond it is the noise of v1. */
+    if (!none && u->oom_kills == 0 && out->memory_bytes > l->memory_bytes)
+        out->memory_bytes = l->memory_bytes;
     out->system_us = cpu - out->user_us;
     out->files_full = WIFSIGNALED(w->status) && WTERMSIG(w->status) == SIGXFSZ &&
                       box_work_file_full(&s->work, l->file_bytes);

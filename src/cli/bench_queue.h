@@ -35,8 +35,7 @@ int bench_latency(const struct bench *b, int samples, int64_t *ret_p50, int64_t 
 /* Offered load for `seconds`, with or without a snapshot held open: jobs per second in the last
  * quarter. */
 int bench_held(const struct bench *b, bool held, int seconds, double *ret_rate, struct tr_err *err);
-/* A steady load of `rate` jobs/s in batches of 20, as people have it: what was done in the last
- * quarter and the claims' median. */
+/* Empty the queue that the measurements use. */
 int bench_wipe(tq *q, struct tr_err *err);
 
 #endif

@@ -18,6 +18,7 @@ static const struct cli_command commands[] = {
     {"queue", "look after the job queue in a database", cmd_queue},
     {"bench", "measure a part of the system", cmd_bench},
     {"config", "check a configuration file or print a sample", cmd_config},
+    {"nats", "judging over NATS JetStream: streams, tasks, events, dead letters", cmd_nats},
 };
 
 int main(int argc, char **argv)

@@ -21,7 +21,7 @@ FILE_BYTES = 8 << 20
 
 LIMITS = {
     "time": "100ms",
-    "wall": "3s",
+    "wall": "15s",  # far away: on a loaded machine 100 ms of CPU can take seconds
     "memory": "64M",
     "pids": PIDS,
     "output": "256K",
@@ -272,7 +272,7 @@ TIME = [
     _r("+", "vfork_child_is_charged", "vfork_child_burns", causes=("cpu",), check=time_is_charged,
        needs=TREE),
     _r("+", "stopped_vfork_child_ends", "vfork_child_stops", causes=("wall",), limits=WAITS),
-    _r("+", "idle_class_ends", "idle_class_spin", causes=CPU_OR_WALL),
+    _r("+", "idle_class_ends", "idle_class_spin", causes=CPU_OR_WALL, limits={"wall": "1s"}),
     _r("+", "leader_gone_still_charged", "leader_gone", causes=("cpu",), limits={"stack": "4M"},
        check=time_is_charged),
     _r("+", "leader_gone_still_ends", "leader_gone", "rest", causes=("wall",),
@@ -320,7 +320,7 @@ MEMORY = [
        limits={"time": "3s"}, check=memory_held),
     *[
         _r("36", f"kernel_{kind}s_are_bounded", "kernel_objects", kind,
-           causes=("exit", "memory", "cpu", "signal"), limits={"time": "2s", "wall": "6s"},
+           causes=("exit", "memory", "cpu", "signal"), limits={"time": "2s"},
            check=memory_held, needs=CHARGED if kind in ("pagetable", "dentry") else ())
         for kind in ("pipe", "socketpair", "eventfd", "epoll", "inotify", "signalfd", "timer", "msgqueue",
                      "mqueue", "mapping", "pagetable", "dentry", "fd_in_flight")
@@ -350,7 +350,7 @@ FILES = [
     _r("43", "many_files_do_not_hurt_copy_out", "many_files", causes=("exit", "memory"),
        limits={"time": "3s"}, get=("out",), check=nothing_came_out),
     _r("43", "a_hundred_thousand_files_are_cleaned", "many_files", causes=("exit", "memory"),
-       limits={"time": "5s", "wall": "15s", "memory": "512M"}, slot=("--files", "100000")),
+       limits={"time": "5s", "memory": "512M"}, slot=("--files", "100000")),
     _r("43", "deep_folders_are_cleaned", "deep_folders", 10000, causes=("exit", "memory"),
        limits={"time": "3s"}, slot=("--files", "12000")),
     _r("43", "tangled_files_are_cleaned", "tangled_files", exit=0, limits={"time": "1s"}),

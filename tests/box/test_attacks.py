@@ -13,8 +13,8 @@ import boxtool
 import rows
 from matrix import SHORT, rows_of_mode
 
-HONEST_LIMITS = {**rows.LIMITS, "time": "1s", "wall": "10s"}
-HONEST_CPU_MS = 60  # it needs 5 to 15; the rest is for a loaded machine
+HONEST_LIMITS = {**rows.LIMITS, "time": "1s"}
+HONEST_CPU_MS = 60  # it needs 5 to 15; the rest is for a loaded machine, and the better of two counts
 # It touches 4 MiB. 300 KiB is what the measure may be off by; the upper end is for page tables and
 # the pages of its own program.
 HONEST_KIB = (4 * 1024 - 300, 6 * 1024)
@@ -105,8 +105,8 @@ def complaints_about_honest(o, ctx, first):
         found.append(f"ended by {report['cause']} {report['exit']} {report['signal']}")
     if "sum 42" not in o.lines:
         found.append(f"wrong answer: {o.stdout[-80:]!r}")
-    if "timing" not in ctx.mode.lacks and report["cpu_us"] > HONEST_CPU_MS * 1000:
-        found.append(f"slow: {report['cpu_us']} us")
+    if o is not first:
+        ctx.best_of("honest_us", report["cpu_us"])
     if "memory" not in ctx.mode.lacks and not HONEST_KIB[0] <= report["memory_kib"] <= HONEST_KIB[1]:
         found.append(f"memory {report['memory_kib']} KiB, expected {HONEST_KIB}")
     if report["killed"]:
@@ -141,6 +141,8 @@ def test_attack(row, mode, round, shop, slot_folder, skip_row):
         if o.report["cgroup"] != mode.cgroup:
             bad.append(f"cgroup {o.report['cgroup']}, expected {mode.cgroup}")
         found += [f"run {i} ({what}): {b}" for b in bad]
+    if "timing" not in mode.lacks and ctx.best["honest_us"] > HONEST_CPU_MS * 1000:
+        found.append(f"honest runs after the attack took {ctx.best['honest_us']} us and more")
     if ctx.best.get("overshoot_us", 0) > OVERSHOOT_US:
         found.append(f"overshoot of {ctx.best['overshoot_us']} us in the better of two runs")
     found += [f"left: {c}" for c in before.complaints()]

@@ -116,7 +116,7 @@ def test_closed_streams_of_the_caller_are_no_door(mode, shop, slot_folder, close
     script = " ".join(f"{n}{'<' if n == 0 else '>'}&-" for n in closed)
     out = slot_folder / "out"
     words = ["run", *mode.options, *boxtool.put_options({"a": shop.programs["attacker"]}),
-             "--stdout", str(out), "--", "./a", "probe_descriptors", boxtool.new_mark()]
+             "--time", "20s", "--stdout", str(out), "--", "./a", "probe_descriptors", boxtool.new_mark()]
     closing = boxtool.dataclasses.replace(
         mode, prefix=("sh", "-c", f'exec "$@" {script}', "sh", *mode.prefix))
     code, _, _ = boxtool.call(closing, words, cwd=slot_folder)
