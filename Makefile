@@ -44,6 +44,7 @@ bench: build
 
 install: build
 	@meson install -C $(BUILD) --no-rebuild --quiet
+	@$(TRIBUNAL) lang warm || echo "no precompiled headers: compiling C++ will take twice as long"
 
 format:
 	@git ls-files --cached --others --exclude-standard '*.[ch]' | xargs clang-format -i
