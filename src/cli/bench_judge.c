@@ -8,8 +8,8 @@
  *
  * compile: plain, with precompiled headers, and kept, for each language that is usable here.
  */
+#include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +158,56 @@ static int throughput(const struct options *o, int64_t jobs, double *ret, struct
     return r;
 }
 
+/* One slot of several: its rate over all its rounds goes into the pipe. */
+static int one_of_several(const struct options *o, int to, struct tr_err *err)
+{
+    struct bench b = {0};
+    double rate = 0;
+    int r = open_bench(&b, o, 1, err);
+
+    if (r == 0)
+        r = judge_once(&b, false, err);
+    int64_t began = tr_clock_mono_us();
+    for (int64_t i = 0; r == 0 && i < 2 * o->rounds; i++)
+        r = judge_once(&b, false, err);
+    if (r == 0)
+        rate = (double)(2 * o->rounds) * 1e6 / (double)(tr_clock_mono_us() - began);
+    slot_close(&b.slot);
+    if (write(to, &rate, sizeof(rate)) != (ssize_t)sizeof(rate))
+        return TR_E_IO;
+    return r;
+}
+
+/* Submissions a second of `n` slots, each a process of its own as in a worker. */
+static int slots_rate(const struct options *o, unsigned n, double *ret, struct tr_err *err)
+{
+    int ends[2];
+    double sum = 0;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return tr_fail(err, TR_E_IO, errno, "make a pipe");
+    tr_autoclose int from = ends[0], to = ends[1];
+    for (unsigned i = 0; i < n; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0)
+            _exit(one_of_several(o, to, err) < 0);
+        if (pid < 0)
+            return tr_fail(err, TR_E_IO, errno, "start a slot");
+    }
+    tr_close(&to);
+    for (unsigned i = 0; i < n; i++) {
+        double rate = 0;
+
+        if (read(from, &rate, sizeof(rate)) != (ssize_t)sizeof(rate) || rate <= 0)
+            return tr_fail(err, TR_E_FATAL, 0, "a slot failed");
+        sum += rate;
+        (void)wait(NULL);
+    }
+    *ret = sum;
+    return 0;
+}
+
 /* From nothing (no box is open) to the verdict. */
 static int first_verdict(const struct options *o, bool unseen, double *ret, struct tr_err *err)
 {
@@ -240,7 +290,9 @@ static int bare(const struct options *o, double *ret_compile, double *ret_spawn,
 }
 
 struct numbers {
-    double one, two, unseen, seen, plain, spawn;
+    double one, lanes; /* ms of a submission with one and two lanes */
+    double slots[2];   /* submissions a second of one and two slots */
+    double unseen, seen, plain, spawn;
 };
 
 static int measure(const struct options *o, struct numbers *n, struct tr_err *err)
@@ -256,7 +308,9 @@ static int measure(const struct options *o, struct numbers *n, struct tr_err *er
     if (r == 0)
         r = throughput(o, 1, &n->one, err);
     if (r == 0)
-        r = throughput(o, 2, &n->two, err);
+        r = throughput(o, 2, &n->lanes, err);
+    for (unsigned i = 0; r == 0 && i < 2; i++)
+        r = slots_rate(o, i + 1, &n->slots[i], err);
     if (r == 0)
         r = first_verdict(o, true, &n->unseen, err);
     if (r == 0)
@@ -264,38 +318,41 @@ static int measure(const struct options *o, struct numbers *n, struct tr_err *er
     return r;
 }
 
-static void show(const struct options *o, const struct numbers *n)
+static json_t *slots_json(double rate)
 {
-    double per_test = n->one / TESTS;
+    return json_pack("{s:f, s:f}", "submissions_per_s", rate, "tests_per_s", TESTS * rate);
+}
 
-    if (o->json) {
-        TR_CLEANUP(tr_json_unrefp)
-        json_t *j =
-            json_pack("{s:s, s:i, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f, s:f}, "
-                      "s:f, s:f, s:f}",
-                      "bench", "judge", "tests", TESTS, "one_slot", "submission_ms", n->one,
-                      "submissions_per_s", 1000 / n->one, "tests_per_s", 1000 * TESTS / n->one,
-                      "two_slots", "submission_ms", n->two, "submissions_per_s", 1000 / n->two,
-                      "tests_per_s", 1000 * TESTS / n->two, "first_verdict", "unseen_ms", n->unseen,
-                      "seen_ms", n->seen, "plain_compile_ms", n->plain, "unseen_over_plain_compile",
-                      n->unseen / n->plain, "test_ms", per_test, "bare_spawn_ms", n->spawn,
-                      "test_over_bare_spawn", per_test / n->spawn);
+static void show_json(const struct numbers *n)
+{
+    TR_CLEANUP(tr_json_unrefp)
+    json_t *j =
+        json_pack("{s:s, s:i, s:o, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:f}, s:f, s:f, s:f}", "bench",
+                  "judge", "tests", TESTS, "one_slot", slots_json(n->slots[0]), "two_slots",
+                  slots_json(n->slots[1]), "submission_ms", n->one, "submission_two_lanes_ms",
+                  n->lanes, "first_verdict", "unseen_ms", n->unseen, "seen_ms", n->seen,
+                  "plain_compile_ms", n->plain, "unseen_over_plain_compile", n->unseen / n->plain,
+                  "test_ms", n->one / TESTS, "bare_spawn_ms", n->spawn, "test_over_bare_spawn",
+                  n->one / TESTS / n->spawn);
 
-        if (j)
-            (void)json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(5));
-        (void)putchar('\n');
-        return;
-    }
+    if (j)
+        (void)json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(5));
+    (void)putchar('\n');
+}
+
+static void show(const struct numbers *n)
+{
     (void)printf("A+B, %d tests, compiled before\n"
-                 "  1 slot   %7.1f ms  %6.1f submissions/s  %7.0f tests/s\n"
-                 "  2 slots  %7.1f ms  %6.1f submissions/s  %7.0f tests/s\n"
+                 "  1 slot   %6.1f submissions/s  %7.0f tests/s\n"
+                 "  2 slots  %6.1f submissions/s  %7.0f tests/s\n"
+                 "  one submission %.1f ms, with two lanes %.1f ms\n"
                  "first verdict\n"
                  "  unseen   %7.1f ms, plain g++ -O2 alone %.1f ms: %.2f of it\n"
                  "  seen     %7.1f ms\n"
                  "one test   %7.2f ms, bare spawn of the same program %.2f ms: %.2f of it\n",
-                 TESTS, n->one, 1000 / n->one, 1000 * TESTS / n->one, n->two, 1000 / n->two,
-                 1000 * TESTS / n->two, n->unseen, n->plain, n->unseen / n->plain, n->seen,
-                 per_test, n->spawn, per_test / n->spawn);
+                 TESTS, n->slots[0], TESTS * n->slots[0], n->slots[1], TESTS * n->slots[1], n->one,
+                 n->lanes, n->unseen, n->plain, n->unseen / n->plain, n->seen, n->one / TESTS,
+                 n->spawn, n->one / TESTS / n->spawn);
 }
 
 int bench_judge(int argc, char **argv)
@@ -310,7 +367,10 @@ int bench_judge(int argc, char **argv)
         return code;
     if (measure(&o, &n, &err) < 0)
         return cli_fail(&run, &err);
-    show(&o, &n);
+    if (o.json)
+        show_json(&n);
+    else
+        show(&n);
     return CLI_OK;
 }
 

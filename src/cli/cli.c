@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "cli/nats_opts.h"
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
@@ -41,6 +42,20 @@ static const struct tr_conf_item common_items[] = {
      .fallback = "auto",
      .choices = colors,
      .doc = "colours on a terminal"},
+};
+
+/* Settings of single commands that may stand in the file all of them read. */
+struct shared {
+    struct cli_nats nats;
+    int64_t replicas;
+    int64_t farm_slots;
+    const char *heavy;
+};
+
+static const struct tr_conf_item shared_items[] = {
+    NATS_ITEMS(struct shared, nats),
+    FARM_ITEMS(struct shared, replicas, farm_slots),
+    HEAVY_ITEM(struct shared, heavy),
 };
 
 static void print_list(const struct cli_group *g, FILE *out)
@@ -99,10 +114,16 @@ bool cli_begin(struct cli_run *run, const struct cli_doc *doc, void *into, int a
 {
     struct tr_err err = TR_ERR_INIT;
 
+    struct shared unread = {.farm_slots = 0};
+
     *run = (struct cli_run){.doc = doc};
     const struct tr_conf_table tables[] = {
         {.items = common_items, .count = TR_ARRAY_LEN(common_items), .into = &run->common},
         {.items = doc->items, .count = doc->count, .into = into},
+        {.items = shared_items,
+         .count = TR_ARRAY_LEN(shared_items),
+         .into = &unread,
+         .foreign = true},
     };
     const struct tr_conf_program p = {
         .name = doc->name,
@@ -110,7 +131,7 @@ bool cli_begin(struct cli_run *run, const struct cli_doc *doc, void *into, int a
         .summary = doc->summary,
         .examples = doc->examples,
         .tables = tables,
-        .ntables = doc->count ? 2 : 1,
+        .ntables = TR_ARRAY_LEN(tables),
         .args_min = doc->args_min,
         .args_max = doc->args_max,
     };

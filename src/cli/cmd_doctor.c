@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/doctor.h"
 #include "tribunal/box.h"
 
 enum {
@@ -53,6 +54,7 @@ static const struct {
     row_source rows;
 } sources[] = {
     {"box", box_rows},
+    {"language", doctor_langs},
 };
 
 static const char *status_word(int status)

@@ -95,8 +95,7 @@ struct check {
     struct problem_arg p;
     json_t *rows;
     size_t judged, wrong, skipped;
-    int64_t slowest_ac_us;  /* of accepted ones, per limit: thousandths of the limit */
-    int64_t fastest_tle_us; /* of those over time, in thousandths; it ran at least that long */
+    int64_t slowest_permille; /* of accepted ones: thousandths of their limit */
     FILE *out;
 };
 
@@ -118,10 +117,8 @@ static void note_margin(struct check *c, const struct tr_outcome *o)
 {
     int64_t permille = o->limits.time_us ? o->score.time_us * 1000 / o->limits.time_us : 0;
 
-    if (o->score.verdict == TR_V_AC && permille > c->slowest_ac_us)
-        c->slowest_ac_us = permille;
-    if (o->score.verdict == TR_V_TLE && (c->fastest_tle_us == 0 || permille < c->fastest_tle_us))
-        c->fastest_tle_us = permille;
+    if (o->score.verdict == TR_V_AC && permille > c->slowest_permille)
+        c->slowest_permille = permille;
 }
 
 static void report_row(struct check *c, const struct one *one, const char *lang,
@@ -285,7 +282,7 @@ static void print_end(struct check *c)
         json_t *j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:O}", "problem", c->p.problem.name,
                               "format", c->p.problem.format, "judged", (json_int_t)c->judged,
                               "unexpected", (json_int_t)c->wrong, "skipped", (json_int_t)c->skipped,
-                              "slowest_accepted_percent", (json_int_t)(c->slowest_ac_us / 10),
+                              "slowest_accepted_percent", (json_int_t)(c->slowest_permille / 10),
                               "submissions", c->rows);
 
         if (j)
@@ -295,10 +292,10 @@ static void print_end(struct check *c)
     }
     (void)fprintf(c->out, "%zu judged, %zu not as expected, %zu skipped\n", c->judged, c->wrong,
                   c->skipped);
-    if (c->slowest_ac_us > 0)
+    if (c->slowest_permille > 0)
         (void)fprintf(c->out, "time limit: the slowest accepted one takes %.1f %% of it%s\n",
-                      (double)c->slowest_ac_us / 10,
-                      c->slowest_ac_us > 500 ? "; less than twice the room is tight" : "");
+                      (double)c->slowest_permille / 10,
+                      c->slowest_permille > 500 ? "; less than twice the room is tight" : "");
 }
 
 static int check_all(struct check *c, const char *path, struct tr_err *err)

@@ -15,8 +15,10 @@ static const struct cli_command commands[] = {
     {"problem", "check a problem package", cmd_problem},
     {"run", "run one command in the box", cmd_run},
     {"doctor", "what this host gives the sandbox, and how to get more", cmd_doctor},
+    {"queue", "look after the job queue in a database", cmd_queue},
     {"bench", "measure a part of the system", cmd_bench},
     {"config", "check a configuration file or print a sample", cmd_config},
+    {"nats", "judging over NATS JetStream: streams, tasks, events, dead letters", cmd_nats},
 };
 
 int main(int argc, char **argv)

@@ -102,7 +102,7 @@ int checker_start(struct check *c, struct tr_arena *arena, struct tr_err *err)
     }
     tbox_limits_default(TBOX_CHECKER, &spec.limits);
     spec.limits.cpu_us = INT64_C(1000000) * CHECKER_CPU_S;
-    spec.limits.wall_us = 2 * spec.limits.cpu_us;
+    spec.limits.wall_us = spec.limits.cpu_us + 1000000;
     spec.limits.output_bytes = 16 << 20;
     return tbox_start(c->box, &spec, err);
 }

@@ -200,11 +200,12 @@ static int take_result(tbox *box, const struct compile_job *job, const struct tb
         if (r == 0) {
             ret->verdict = TR_V_AC;
             ret->artifact = fd;
-        } else if (r == TR_E_NOTFOUND) {
-            more = "[the compiler left no program]\n";
         } else if (r == TR_E_LIMIT) {
             more = "[the program is too large]\n";
             ret->sub = TR_SUB_CTL;
+        } else if (tr_err_class(r) == TR_E_USAGE || r == TR_E_DENIED) {
+            /* Missing, or a link, a FIFO, a folder: the box opened none of them. */
+            more = "[the compiler left no program]\n";
         } else {
             *err = why;
             return r;

@@ -124,8 +124,13 @@ static int read_key(struct reader *r, const struct tr_yaml *n)
     const struct {
         const char *key;
         const char **to;
-    } texts[] = {{"name", &l->name}, {"source", &l->source},     {"artifact", &l->artifact},
-                 {"root", &l->root}, {"selftest", &l->selftest}, {"precompiled_header", &l->pch}};
+    } texts[] = {{"name", &l->name},
+                 {"source", &l->source},
+                 {"artifact", &l->artifact},
+                 {"root", &l->root},
+                 {"selftest", &l->selftest},
+                 {"package", &l->package},
+                 {"precompiled_header", &l->pch}};
     const struct {
         const char *key;
         enum unit unit;
@@ -354,7 +359,9 @@ const char **tr_lang_words(const struct tr_argv *argv, int64_t memory_kib, int64
 
 const char *tr_langs_folder(const char *said, struct tr_arena *arena)
 {
-    static const char *const beside[] = {"../share/tribunal/languages", "../../../languages"};
+    /* Installed; then a build folder in the source tree, and one inside that. */
+    static const char *const beside[] = {"../share/tribunal/languages", "../../../languages",
+                                         "../../../../languages"};
     char exe[4096];
 
     if (said)

@@ -88,14 +88,15 @@ static void compile_error(const struct compiled *c, struct tr_outcome *o)
     o->score = (struct tr_score){.verdict = TR_V_CE, .sub = c->sub};
 }
 
-static int too_long(const struct tr_job *job, struct tr_err *err)
+/* The problem takes less than the judge does: a verdict, since another source would have passed. */
+static bool too_long(const struct tr_job *job, struct tr_arena *arena, struct compiled *c)
 {
-    int64_t most = job->problem->code_max < TR_SOURCE_MAX ? job->problem->code_max : TR_SOURCE_MAX;
-
-    if ((int64_t)job->code_len <= most)
-        return 0;
-    return tr_fail(err, TR_E_LIMIT, 0, "the source has %zu bytes; at most %lld are taken",
-                   job->code_len, (long long)most);
+    if ((int64_t)job->code_len <= job->problem->code_max)
+        return false;
+    *c = (struct compiled){.verdict = TR_V_CE, .artifact = -1, .report = {.ran = true}};
+    c->report.log = tr_arena_printf(arena, "[the source has %zu bytes; this problem takes %lld]\n",
+                                    job->code_len, (long long)job->problem->code_max);
+    return true;
 }
 
 static int judge_it(struct tr_judge *j, const struct tr_job *job, struct tr_arena *arena,
@@ -103,11 +104,12 @@ static int judge_it(struct tr_judge *j, const struct tr_job *job, struct tr_aren
 {
     struct compiled c = {.artifact = -1};
     struct program p;
-    int r = too_long(job, err);
+    int r = prepare(j, job, arena, &p, err);
 
-    if (r == 0)
-        r = prepare(j, job, arena, &p, err);
-    if (r == 0)
+    if (r == 0 && job->code_len > TR_SOURCE_MAX)
+        r = tr_fail(err, TR_E_LIMIT, 0, "the source has %zu bytes; at most %d are taken",
+                    job->code_len, TR_SOURCE_MAX);
+    if (r == 0 && !too_long(job, arena, &c))
         r = compile(j, job, arena, &c, err);
     if (r < 0)
         return r;

@@ -48,7 +48,9 @@ int pkg_list(struct pkg *k, const char *path, struct names *ret)
     size_t cap = 64;
     struct names n = {.list = tr_arena_array(k->arena, cap, sizeof(*n.list))};
 
-    for (struct dirent *e = readdir(d); n.list && e; e = readdir(d)) {
+    if (!n.list)
+        return pkg_nomem(k);
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
         if (e->d_name[0] == '.')
             continue;
         if (n.count == TR_PROBLEM_FILES_MAX)
@@ -63,12 +65,11 @@ int pkg_list(struct pkg *k, const char *path, struct names *ret)
             n.list = more;
             cap *= 2;
         }
-        n.list[n.count] = tr_arena_strdup(k->arena, e->d_name);
-        if (!n.list[n.count++])
+        char *name = tr_arena_strdup(k->arena, e->d_name);
+        if (!name)
             return pkg_nomem(k);
+        n.list[n.count++] = name;
     }
-    if (!n.list)
-        return pkg_nomem(k);
     qsort(n.list, n.count, sizeof(*n.list), by_bytes);
     *ret = n;
     return 0;

@@ -154,6 +154,8 @@ static int read_limits(struct pkg *k, const struct tr_yaml *node, struct tr_prob
         } else if (strcmp(n->key, "code") == 0) {
             r = pkg_int(k, FILE_NAME, n, 1, 1024 * 1024, &v);
             p->code_max = v * 1024 < TR_SOURCE_MAX ? v * 1024 : TR_SOURCE_MAX;
+        } else {
+            pkg_note(k, "limits.%.40s is not used", n->key);
         }
         if (r < 0)
             return r;

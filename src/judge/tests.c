@@ -141,6 +141,7 @@ static void lane_close(struct lane *l)
 
 static int settle(struct tests *t, struct lane *l);
 
+/* What the compiler made, or the command of a task, is no program: the submission's doing. */
 static void cannot_start(struct lane *l, const struct tr_err *why)
 {
     l->now = (struct tr_case){.verdict = TR_V_RTE};
@@ -149,7 +150,6 @@ static void cannot_start(struct lane *l, const struct tr_err *why)
 
 static int start_run(struct tests *t, struct lane *l)
 {
-    struct tr_err why = TR_ERR_INIT;
     struct tbox_spec spec;
     int r = empty(t, l->out);
 
@@ -165,17 +165,10 @@ static int start_run(struct tests *t, struct lane *l)
     spec.cpu = l->cpu;
     if (lseek(l->input, 0, SEEK_SET) < 0)
         return tr_fail(t->err, TR_E_IO, errno, "rewind the input");
-    r = tbox_start(l->run_box, &spec, &why);
-    if (r == TR_E_NOTFOUND || r == TR_E_DENIED || r == TR_E_PARSE) {
-        cannot_start(l, &why);
-        return settle(t, l);
-    }
-    if (r < 0) {
-        *t->err = why;
-        return r;
-    }
-    l->state = RUNNING;
-    return 0;
+    r = tbox_start(l->run_box, &spec, t->err);
+    if (r == 0)
+        l->state = RUNNING;
+    return r;
 }
 
 static void fill_check(struct tests *t, struct lane *l, const struct helper *h)
@@ -226,8 +219,8 @@ static int judge_output(struct tests *t, struct lane *l)
             l->state = CHECKING;
         return r;
     }
-    int r = tr_compare_run(&t->job->problem->compare, (struct tr_bytes){.fd = l->out},
-                           (struct tr_bytes){.fd = l->answer}, &l->now.verdict, &l->now.sub,
+    struct tr_bytes got = {.fd = l->out}, want = {.fd = l->answer};
+    int r = tr_compare_run(&t->job->problem->compare, got, want, &l->now.verdict, &l->now.sub,
                            &l->now.diff, t->err);
     if (r < 0)
         return r;
@@ -375,12 +368,24 @@ static int feed(struct tests *t)
     }
 }
 
+static bool no_program(int code)
+{
+    return code == TR_E_NOTFOUND || code == TR_E_DENIED || code == TR_E_PARSE;
+}
+
 static int step(struct tests *t, struct lane *l)
 {
+    struct tr_err why = TR_ERR_INIT;
     struct tbox_report report;
     tbox *box = l->state == RUNNING ? l->run_box : l->check_box;
-    int r = tbox_step(box, &report, t->err);
+    int r = tbox_step(box, &report, &why);
 
+    if (l->state == RUNNING && no_program(r)) {
+        cannot_start(l, &why);
+        return settle(t, l);
+    }
+    if (r < 0)
+        *t->err = why;
     if (r <= 0)
         return r;
     return l->state == RUNNING ? run_ended(t, l, &report) : check_ended(t, l, &report);

@@ -43,6 +43,7 @@ struct tr_lang {
     int64_t output_bytes;     /* 0: the default */
     int64_t compile_time_us;
     int64_t compile_memory_kib;
+    const char *package;  /* what a person would install to have it, or NULL */
     const char *selftest; /* source that prints "3" for "1 2" */
     bool from_task;       /* it came with the task and is not one of ours */
 };

@@ -158,8 +158,9 @@ static int set_secret_from_file(struct load *l, const struct tr_conf_table *t,
     return set_value(l, t, it, b.data);
 }
 
-/* Find a setting by its dashed name. "name-file" of a secret sets *ret_file. */
-static const struct tr_conf_item *find_item(const struct load *l, const char *name,
+/* Find a setting by its dashed name. "name-file" of a secret sets *ret_file. Only the file knows
+ * foreign ones. */
+static const struct tr_conf_item *find_item(const struct load *l, const char *name, bool in_file,
                                             const struct tr_conf_table **ret_table, bool *ret_file)
 {
     size_t len = strlen(name);
@@ -167,7 +168,7 @@ static const struct tr_conf_item *find_item(const struct load *l, const char *na
     for (size_t i = 0; i < l->p->ntables; i++) {
         const struct tr_conf_table *t = &l->p->tables[i];
 
-        for (size_t j = 0; j < t->count; j++) {
+        for (size_t j = 0; j < t->count && (in_file || !t->foreign); j++) {
             const struct tr_conf_item *it = &t->items[j];
             size_t n = strlen(it->name);
             bool file = (it->flags & TR_CONF_SECRET) && len == n + 5 &&
@@ -183,12 +184,14 @@ static const struct tr_conf_item *find_item(const struct load *l, const char *na
     return NULL;
 }
 
-static const char *closest_name(const struct load *l, const char *name)
+static const char *closest_name(const struct load *l, const char *name, bool in_file)
 {
     const char *words[256];
     size_t n = 0;
 
     for (size_t i = 0; i < l->p->ntables; i++) {
+        if (l->p->tables[i].foreign && !in_file)
+            continue;
         for (size_t j = 0; j < l->p->tables[i].count && n < TR_ARRAY_LEN(words) - 1; j++) {
             if (!(l->p->tables[i].items[j].flags & TR_CONF_HIDDEN))
                 words[n++] = l->p->tables[i].items[j].name;
@@ -211,7 +214,7 @@ static int load_defaults(struct load *l)
     for (size_t i = 0; i < l->p->ntables; i++) {
         const struct tr_conf_table *t = &l->p->tables[i];
 
-        for (size_t j = 0; j < t->count; j++) {
+        for (size_t j = 0; j < t->count && !t->foreign; j++) {
             const struct tr_conf_item *it = &t->items[j];
 
             if (!it->fallback)
@@ -236,7 +239,7 @@ static int unknown_key(struct load *l, const char *file, const struct tr_yaml *n
     for (; i < sizeof(dashed) - 1 && n->key[i]; i++)
         dashed[i] = n->key[i] == '_' ? '-' : n->key[i];
     dashed[i] = '\0';
-    const char *near = closest_name(l, dashed);
+    const char *near = closest_name(l, dashed, true);
     if (!near)
         return tr_fail(l->err, TR_E_PARSE, 0, "%s:%u: unknown key '%.64s'", file, n->line, n->key);
     tr_conf_key(near, key);
@@ -244,7 +247,8 @@ static int unknown_key(struct load *l, const char *file, const struct tr_yaml *n
                    n->line, n->key, key);
 }
 
-static const struct tr_conf_item *find_key(const struct load *l, const char *key, bool *ret_file)
+static const struct tr_conf_item *find_key(const struct load *l, const char *key,
+                                           const struct tr_conf_table **ret_table, bool *ret_file)
 {
     const struct tr_conf_table *t = NULL;
     char dashed[NAME_MAX_BYTES];
@@ -256,14 +260,19 @@ static const struct tr_conf_item *find_key(const struct load *l, const char *key
         dashed[i] = key[i] == '_' ? '-' : key[i];
     }
     dashed[i] = '\0';
-    const struct tr_conf_item *it = find_item(l, dashed, &t, ret_file);
-    return it && t == &l->p->tables[0] && !(it->flags & TR_CONF_CLI_ONLY) ? it : NULL;
+    const struct tr_conf_item *it = find_item(l, dashed, true, &t, ret_file);
+    if (!it || (it->flags & TR_CONF_CLI_ONLY) ||
+        !(t == &l->p->tables[0] || t->foreign || (it->flags & TR_CONF_IN_FILE)))
+        return NULL;
+    *ret_table = t;
+    return it;
 }
 
 static int load_key(struct load *l, const char *file, const struct tr_yaml *n)
 {
     bool secret_file = false;
-    const struct tr_conf_item *it = find_key(l, n->key, &secret_file);
+    const struct tr_conf_table *t = NULL;
+    const struct tr_conf_item *it = find_key(l, n->key, &t, &secret_file);
     int r = 0;
 
     if (!it)
@@ -276,7 +285,7 @@ static int load_key(struct load *l, const char *file, const struct tr_yaml *n)
         if (v->kind != TR_YAML_SCALAR || tr_yaml_is_null(v))
             return tr_fail(l->err, TR_E_PARSE, 0, "%s:%u: %s: expected a value, found nothing",
                            file, v->line, n->key);
-        r = apply(l, &l->p->tables[0], it, secret_file, v->text);
+        r = apply(l, t, it, secret_file, v->text);
     }
     return r < 0 ? tr_fail_wrap(l->err, "%s:%u: %s", file, n->line, n->key) : 0;
 }
@@ -327,7 +336,7 @@ static int load_env(struct load *l)
     for (size_t i = 0; i < l->p->ntables; i++) {
         const struct tr_conf_table *t = &l->p->tables[i];
 
-        for (size_t j = 0; j < t->count; j++) {
+        for (size_t j = 0; j < t->count && !t->foreign; j++) {
             if (t->items[j].flags & TR_CONF_CLI_ONLY)
                 continue;
             int r = load_env_item(l, t, &t->items[j]);
@@ -354,7 +363,7 @@ static const struct tr_conf_item *find_letter(const struct load *l, char letter,
                                               const struct tr_conf_table **ret_table)
 {
     for (size_t i = 0; i < l->p->ntables; i++) {
-        for (size_t j = 0; j < l->p->tables[i].count; j++) {
+        for (size_t j = 0; j < l->p->tables[i].count && !l->p->tables[i].foreign; j++) {
             if (l->p->tables[i].items[j].letter == letter) {
                 *ret_table = &l->p->tables[i];
                 return &l->p->tables[i].items[j];
@@ -366,7 +375,7 @@ static const struct tr_conf_item *find_letter(const struct load *l, char letter,
 
 static int unknown_option(struct load *l, const char *word)
 {
-    const char *near = strncmp(word, "--", 2) == 0 ? closest_name(l, word + 2) : NULL;
+    const char *near = strncmp(word, "--", 2) == 0 ? closest_name(l, word + 2, false) : NULL;
 
     if (near)
         return tr_fail(l->err, TR_E_USAGE, 0, "unknown option '%.64s'; did you mean '--%s'?", word,
@@ -385,9 +394,9 @@ static int split_long(struct load *l, const char *word, struct option *o)
         return tr_fail(l->err, TR_E_NOMEM, 0, "out of memory");
     o->shown = name;
     o->value = eq ? eq + 1 : NULL;
-    o->item = find_item(l, name + 2, &o->table, &o->secret_file);
+    o->item = find_item(l, name + 2, false, &o->table, &o->secret_file);
     if (!o->item && strncmp(name, "--no-", 5) == 0) {
-        o->item = find_item(l, name + 5, &o->table, &o->secret_file);
+        o->item = find_item(l, name + 5, false, &o->table, &o->secret_file);
         if (o->item && o->item->type != TR_CONF_BOOL)
             o->item = NULL;
         o->negated = o->item != NULL;
@@ -479,7 +488,7 @@ static int check_required(struct load *l)
     for (size_t i = 0; i < l->p->ntables; i++) {
         const struct tr_conf_table *t = &l->p->tables[i];
 
-        for (size_t j = 0; j < t->count; j++) {
+        for (size_t j = 0; j < t->count && !t->foreign; j++) {
             const struct tr_conf_item *it = &t->items[j];
             char env[TR_CONF_ENV_MAX];
 

@@ -45,7 +45,8 @@ enum {
     TR_CONF_SECRET = 1,   /* also --name-file, name_file, TRIBUNAL_NAME_FILE; never printed */
     TR_CONF_CLI_ONLY = 2, /* makes no sense in a file or the environment */
     TR_CONF_REQUIRED = 4,
-    TR_CONF_HIDDEN = 8 /* not in --help */
+    TR_CONF_HIDDEN = 8,  /* not in --help */
+    TR_CONF_IN_FILE = 16 /* of a command, and may stand in the file too: see `foreign` */
 };
 
 struct tr_conf_item {
@@ -66,6 +67,9 @@ struct tr_conf_table {
     const struct tr_conf_item *items;
     size_t count;
     void *into;
+    /* Settings of other commands that may stand in the file we share with them: a value is checked
+     * and goes into `into`, which nobody reads; there is no option and no variable for it here. */
+    bool foreign;
 };
 
 struct tr_conf_program {

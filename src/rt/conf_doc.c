@@ -79,7 +79,7 @@ static int column_width(const struct tr_conf_program *p)
     char left[96];
 
     for (size_t i = 0; i < p->ntables; i++) {
-        for (size_t j = 0; j < p->tables[i].count; j++) {
+        for (size_t j = 0; j < p->tables[i].count && !p->tables[i].foreign; j++) {
             int n = option_text(&p->tables[i].items[j], left, sizeof(left));
 
             if (n > width && n <= 30)
@@ -95,7 +95,7 @@ void tr_conf_help(const struct tr_conf_program *p, FILE *out)
 
     (void)fprintf(out, "Usage: %s %s\n\n%s\n\nOptions:\n", p->name, p->usage, p->summary);
     for (size_t i = p->ntables; i-- > 0;) { /* the command's own options first */
-        for (size_t j = 0; j < p->tables[i].count; j++) {
+        for (size_t j = 0; j < p->tables[i].count && !p->tables[i].foreign; j++) {
             if (!(p->tables[i].items[j].flags & TR_CONF_HIDDEN))
                 help_item(&p->tables[i].items[j], width, out);
         }
@@ -136,11 +136,28 @@ static void man_item(const struct tr_conf_item *it, bool in_file, FILE *out)
 void tr_conf_man(const struct tr_conf_program *p, FILE *out)
 {
     for (size_t i = p->ntables; i-- > 0;) {
-        for (size_t j = 0; j < p->tables[i].count; j++) {
-            if (!(p->tables[i].items[j].flags & TR_CONF_HIDDEN))
-                man_item(&p->tables[i].items[j], i == 0, out);
+        for (size_t j = 0; j < p->tables[i].count && !p->tables[i].foreign; j++) {
+            const struct tr_conf_item *it = &p->tables[i].items[j];
+
+            if (!(it->flags & TR_CONF_HIDDEN))
+                man_item(it, i == 0 || (it->flags & TR_CONF_IN_FILE), out);
         }
     }
+}
+
+static void sample_item(const struct tr_conf_item *it, FILE *out)
+{
+    char key[TR_CONF_KEY_MAX];
+    const char *value = it->fallback;
+
+    tr_conf_key(it->name, key);
+    (void)fprintf(out, "\n# %s", it->doc);
+    print_choices(it, ": ", out);
+    if (it->flags & TR_CONF_SECRET)
+        (void)fprintf(out, " (or %s_file: path)", key);
+    if (!value)
+        value = it->type == TR_CONF_BOOL ? "false" : "";
+    (void)fprintf(out, "\n# %s: %s\n", key, value);
 }
 
 void tr_conf_sample(const struct tr_conf_program *p, FILE *out)
@@ -149,21 +166,13 @@ void tr_conf_sample(const struct tr_conf_program *p, FILE *out)
                   "# Settings of %s. Every line shows its default; the command line and\n"
                   "# TRIBUNAL_… in the environment win over this file.\n",
                   p->name);
-    for (size_t j = 0; j < p->tables[0].count; j++) {
-        const struct tr_conf_item *it = &p->tables[0].items[j];
-        char key[TR_CONF_KEY_MAX];
+    for (size_t i = 0; i < p->ntables; i++) {
+        const struct tr_conf_table *t = &p->tables[i];
 
-        if (it->flags & (TR_CONF_CLI_ONLY | TR_CONF_HIDDEN))
-            continue;
-        tr_conf_key(it->name, key);
-        (void)fprintf(out, "\n# %s", it->doc);
-        print_choices(it, ": ", out);
-        if (it->flags & TR_CONF_SECRET)
-            (void)fprintf(out, " (or %s_file: path)", key);
-        const char *value = it->fallback;
-        if (!value)
-            value = it->type == TR_CONF_BOOL ? "false" : "";
-        (void)fprintf(out, "\n# %s: %s\n", key, value);
+        for (size_t j = 0; j < t->count && (i == 0 || t->foreign); j++) {
+            if (!(t->items[j].flags & (TR_CONF_CLI_ONLY | TR_CONF_HIDDEN)))
+                sample_item(&t->items[j], out);
+        }
     }
 }
 

@@ -218,9 +218,9 @@ class Client:
         payload = body if isinstance(body, bytes) else json.dumps(body).encode()
         self._inbox += 1
         reply = f"_INBOX.harness.{id(self)}.{self._inbox}"
-        self._send(f"SUB {reply} {self._inbox}\r\nUNSUB {self._inbox} 1\r\n"
-                   f"PUB {subject} {reply} {len(payload)}\r\n")
-        self._conn.sendall(payload + b"\r\n")
+        head = (f"SUB {reply} {self._inbox}\r\nUNSUB {self._inbox} 1\r\n"
+                f"PUB {subject} {reply} {len(payload)}\r\n")
+        self._conn.sendall(head.encode() + payload + b"\r\n")  # in two pieces it takes 40 ms
         while True:
             words = self._line().split()
             if words[0] == "MSG":

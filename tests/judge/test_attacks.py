@@ -1,11 +1,12 @@
 """What a judge must survive: compile time, time, output (the numbers are those of the list)."""
 
 import json
+import pathlib
 import time
 
 import pytest
 
-from conftest import HONEST, Result, run
+from judging import HONEST, Result, run
 
 BOMB = "\n".join(f"#define A{i} A{i-1} A{i-1}" for i in range(1, 27))
 
@@ -13,7 +14,7 @@ COMPILE = [
     ("66 /dev/zero", "main.c", '#include "/dev/zero"\nint main(void){}'),
     ("66 /dev/random", "main.c", '#include "/dev/random"\nint main(void){}'),
     ("66 /dev/stdin", "main.c", '#include "/dev/stdin"\nint main(void){'),
-    ("66 /proc/self/mem", "main.c", '#include "/proc/self/mem"\nint main(void){}'),
+    ("66 /proc/self/mem", "main.c", '#include "/proc/self/mem"\nint main(void){'),
     ("67 /etc/passwd", "main.c", '#include "/etc/passwd"\nint main(void){}'),
     ("67 incbin", "main.c", '__asm__(".incbin \\"/etc/shadow\\"");int main(void){}'),
     ("67 include_str", "main.rs", 'fn main(){println!("{}", include_str!("/etc/passwd"));}'),
@@ -25,8 +26,8 @@ COMPILE = [
     ("70 template bomb", "main.cpp",
      'template<int N> struct F{ typedef typename F<N-1>::t t; typedef typename F<N-2>::t u; F<N-1> a;'
      'F<N-2> b;};\ntemplate<class T> struct G{ typedef G<G<T*>> t; t x; };\nint main(){ G<int> g; F<900> f; }'),
-    ("71 endless errors", "main.cpp",
-     '#include <bits/stdc++.h>\n' + "\n".join(f"std::vector<std::map<int,bad{i}>> v{i};" for i in range(3000))),
+    ("71 endless words", "main.cpp",
+     "\n".join(f"#warning {i} \xff{'spam ' * 20}" for i in range(2000)) + "\nint main() {"),
     ("76 NUL bytes", "main.c", b'\x00' * 1000),
     ("76 object file", "main.c", b'\x7fELF\x02\x01\x01\x00' + bytes(range(256)) * 20),
     ("empty", "main.c", ""),
@@ -57,12 +58,11 @@ def test_72_75_what_a_compiler_starts_dies_with_it(tmp_path, problem):
     path.write_text(json.dumps(task))
     r = Result(run("judge", "--task", path, "--json"))
     assert r.verdict == "CE"
-    for pid in pathlib_proc():
-        assert b"4711" not in pid
+    for command in command_lines():
+        assert b"4711" not in command
 
 
-def pathlib_proc():
-    import pathlib
+def command_lines():
     for p in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
             yield p.read_bytes()
@@ -77,7 +77,7 @@ def pathlib_proc():
     ("a folder", "mkdir main"),
     ("nothing", "true"),
     ("mode 000", "echo x > main; chmod 000 main"),
-], ids=lambda x: x if " " not in x else "")
+], ids=["link", "loop", "fifo", "folder", "nothing", "mode"])
 def test_73_what_the_compiler_leaves_must_be_a_file(label, command, tmp_path):
     task = {"submit_id": "t", "problem": {"test_cases": [{"input": "", "expected_output": "x\n"}]},
             "language": {"slug": "own", "source_filename": "main.sh",
@@ -91,12 +91,10 @@ def test_73_what_the_compiler_leaves_must_be_a_file(label, command, tmp_path):
 
 @pytest.mark.parametrize("name", ["a b.c", "a;touch pwned;.c", "-o.c", "a\nb.c", "$(reboot).c"])
 def test_74_names_are_only_names(name, judge, problem):
-    import pathlib
     folder = problem()
     path = folder.parent / name
     path.write_text(HONEST)
-    r = Result(run("judge", "--", path, "-p", folder, "--json") if False else
-               run("judge", f"./{name}" if False else path, "-p", folder, "--json"))
+    r = Result(run("judge", path, "-p", folder, "--json"))
     assert r.verdict == "AC", r
     assert not (pathlib.Path.cwd() / "pwned").exists()
 

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from conftest import HONEST, Result, run
+from judging import HONEST, Result, run
 
 pytestmark = pytest.mark.leaves_nothing
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from conftest import EXAMPLES, SOAK, Result, run
+from judging import EXAMPLES, SOAK, Result, run
 
-TIMES = 20 if SOAK else 1
+TIMES = 20 if SOAK else 2
 NAMES = sorted(p.name for p in EXAMPLES.iterdir() if p.is_dir())
 
 

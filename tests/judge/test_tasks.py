@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from conftest import EXAMPLES, HONEST, Result, run
+from judging import EXAMPLES, HONEST, Result, run
 
 
 @pytest.fixture

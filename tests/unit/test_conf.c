@@ -302,6 +302,62 @@ static void a_wrong_environment_is_told_by_its_name(void **state)
                                     "1.5s, 2m or 1h");
 }
 
+/* A command's own table with a row that may stand in the file, and one of another command's. */
+static void settings_of_other_commands_stand_in_the_file_and_nowhere_else(void **state)
+{
+    static const struct {
+        const char *text, *word; /* in the file; on the command line */
+        int want;
+        const char *says;
+    } rows[] = {
+        {"db: a\njobs: 3\n", "", 0, ""},
+        {"jobs: 0\n", "", TR_E_PARSE, "shared.yaml:1: jobs: "},
+        {"jbos: 3\n", "", TR_E_PARSE, "did you mean 'jobs'?"},
+        {"", "--jobs=3", TR_E_USAGE, "unknown option '--jobs'"},
+        {"", "-j3", TR_E_USAGE, "unknown option '-j3'"},
+    };
+    struct fixture *f = *state;
+    const struct tr_conf_item own = {.name = "db",
+                                     .type = TR_CONF_STRING,
+                                     .at = AT(db),
+                                     .doc = "database",
+                                     .flags = TR_CONF_IN_FILE};
+    const struct tr_conf_item other = {.name = "jobs",
+                                       .letter = 'j',
+                                       .type = TR_CONF_INT,
+                                       .at = AT(jobs),
+                                       .fallback = "2",
+                                       .min = 1,
+                                       .max = 256,
+                                       .doc = "how many at once"};
+
+    for (size_t i = 0; i < TR_ARRAY_LEN(rows); i++) {
+        struct opts unread = {.jobs = -1};
+        const struct tr_conf_table tables[] = {{.items = items, .count = 1, .into = &f->o},
+                                               {.items = &own, .count = 1, .into = &f->o},
+                                               {&other, 1, &unread, .foreign = true}};
+        const struct tr_conf_program p = {
+            .name = "prog", .usage = "", .summary = "", .tables = tables, .ntables = 3};
+        char config[256];
+        char word[32];
+        char *argv[] = {config, config, word, NULL};
+
+        ROW(rows[i].text);
+        assert_int_equal(
+            tr_fs_replace(f->fd, "shared.yaml", rows[i].text, strlen(rows[i].text), 0600, &f->err),
+            0);
+        (void)snprintf(config, sizeof(config), "--config=%s/shared.yaml", f->dir);
+        (void)snprintf(word, sizeof(word), "%s", rows[i].word);
+        f->o.db = NULL;
+        tr_conf_done(&f->conf);
+        assert_int_equal(tr_conf_load(&p, *word ? 3 : 2, argv, &f->conf, &f->err), rows[i].want);
+        if (rows[i].want < 0)
+            assert_non_null(strstr(f->err.msg, rows[i].says));
+        else
+            assert_string_equal(f->o.db, "a");
+    }
+}
+
 static void help_sample_and_manual_come_from_the_same_rows(void **state)
 {
     struct tr_conf_table t = {.items = items, .count = TR_ARRAY_LEN(items)};
@@ -350,6 +406,7 @@ int main(void)
         WITH(a_missing_file_or_a_folder_is_said),
         WITH(a_wrong_command_line_is_told_with_the_option),
         WITH(a_wrong_environment_is_told_by_its_name),
+        WITH(settings_of_other_commands_stand_in_the_file_and_nowhere_else),
         cmocka_unit_test(help_sample_and_manual_come_from_the_same_rows),
     };
     return RUN(tests);

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "codec/zipname.h"
-#include "data/unzip.h"
+#include "data/package.h"
 #include "unit.h"
 
 struct place {
@@ -176,6 +176,29 @@ static void what_is_no_archive_is_refused(void **state)
     drop_place(&p);
 }
 
+static void a_package_is_kept_by_its_hash_or_refused(void **state)
+{
+    struct tr_err err = TR_ERR_INIT;
+    struct place p = make_place();
+    tr_autoclose int zip = make_zip(&p, "1.in", "1 2\n", 4, 0), dir = -1;
+    char hash[TR_SHA256_HEX], wrong[TR_SHA256_HEX];
+    struct tr_cache *c = NULL;
+
+    assert_int_equal(tr_cache_open(p.path, 1 << 20, &c, &err), 0);
+    assert_int_equal(tr_hash_fd(zip, hash, &err), 0);
+    memcpy(wrong, hash, sizeof(wrong));
+    wrong[0] = wrong[0] == '0' ? '1' : '0';
+    assert_int_equal(tr_package_find(c, hash, &dir, &err), TR_E_NOTFOUND);
+    assert_int_equal(tr_package_add(c, zip, wrong, &dir, &err), TR_E_PARSE);
+    assert_int_equal(tr_package_find(c, hash, &dir, &err), TR_E_NOTFOUND);
+    assert_int_equal(tr_package_add(c, zip, hash, &dir, &err), 0);
+    assert_int_equal(faccessat(dir, "1.in", R_OK, 0), 0);
+    tr_close(&dir);
+    assert_int_equal(tr_package_find(c, hash, &dir, &err), 0);
+    tr_cache_close(c);
+    drop_place(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +207,7 @@ int main(void)
         cmocka_unit_test(links_and_slips_are_refused),
         cmocka_unit_test(a_bomb_stops_at_its_ceilings),
         cmocka_unit_test(what_is_no_archive_is_refused),
+        cmocka_unit_test(a_package_is_kept_by_its_hash_or_refused),
     };
 
     return RUN(tests);

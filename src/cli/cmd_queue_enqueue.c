@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_queue_enqueue.c - `tribunal queue enqueue --queue Q --payload FILE|-`.
+ */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "cli/commands.h"
+#include "cli/queue_cli.h"
+
+struct options {
+    struct queue_common common;
+    const char *queue, *payload, *kind, *unique_key, *group;
+    int64_t priority, delay_us, max_attempts;
+    bool is_json;
+    int on_conflict;
+};
+
+static const char *const conflicts[] = {"keep", "replace", "after-running", NULL};
+
+#define TEXT(name_, field_, unit_, doc_)                                                           \
+    {                                                                                              \
+        .name = (name_), .type = TR_CONF_STRING, .at = offsetof(struct options, field_),           \
+        .unit = (unit_), .doc = (doc_), .flags = TR_CONF_CLI_ONLY                                  \
+    }
+
+static const struct tr_conf_item items[] = {
+    QUEUE_ITEM_DB(struct options),
+    QUEUE_ITEM_JSON(struct options),
+    {.name = "queue",
+     .type = TR_CONF_STRING,
+     .at = offsetof(struct options, queue),
+     .fallback = "default",
+     .unit = "Q",
+     .doc = "queue",
+     .flags = TR_CONF_CLI_ONLY},
+    TEXT("payload", payload, "FILE", "file with the payload, or - for standard input"),
+    TEXT("kind", kind, "WORD", "kind, for handlers to choose by"),
+    TEXT("unique-key", unique_key, "KEY", "at most one queued or running job has this key"),
+    TEXT("group", group, "KEY", "fair share: groups take turns"),
+    {.name = "on-conflict",
+     .type = TR_CONF_CHOICE,
+     .at = offsetof(struct options, on_conflict),
+     .fallback = "keep",
+     .choices = conflicts,
+     .doc = "when the unique key is taken",
+     .flags = TR_CONF_CLI_ONLY},
+    {.name = "priority",
+     .type = TR_CONF_INT,
+     .at = offsetof(struct options, priority),
+     .fallback = "0",
+     .min = -TQ_PRIORITY_MAX,
+     .max = TQ_PRIORITY_MAX,
+     .unit = "N",
+     .doc = "higher first",
+     .flags = TR_CONF_CLI_ONLY},
+    {.name = "delay",
+     .type = TR_CONF_DURATION,
+     .at = offsetof(struct options, delay_us),
+     .fallback = "0",
+     .unit = "TIME",
+     .doc = "not before this time has passed",
+     .flags = TR_CONF_CLI_ONLY},
+    {.name = "max-attempts",
+     .type = TR_CONF_INT,
+     .at = offsetof(struct options, max_attempts),
+     .fallback = "5",
+     .min = 1,
+     .max = TQ_ATTEMPTS_MAX,
+     .unit = "N",
+     .doc = "runs before it is buried",
+     .flags = TR_CONF_CLI_ONLY},
+    {.name = "json-payload",
+     .type = TR_CONF_BOOL,
+     .at = offsetof(struct options, is_json),
+     .doc = "mark the payload as JSON",
+     .flags = TR_CONF_CLI_ONLY},
+};
+
+static const struct cli_doc doc = {
+    .name = "tribunal queue enqueue",
+    .usage = "--db URL --queue Q --payload FILE|-",
+    .summary = "Adds one job and prints its number.",
+    .examples =
+        "  echo hello | tribunal queue enqueue --db sqlite:jobs.db --queue mail --payload -\n",
+    .items = items,
+    .count = TR_ARRAY_LEN(items),
+};
+
+static int read_payload(const char *from, struct tr_buf *b, struct tr_err *err)
+{
+    if (!from)
+        return 0;
+    return strcmp(from, "-") ? tr_fs_read_file(from, b, err)
+                             : tr_fs_read_all(0, b, "standard input", err);
+}
+
+static int add(tq *q, const struct options *o, const struct tr_buf *b, struct tq_enqueued *ret,
+               struct tr_err *err)
+{
+    struct tq_item it = TQ_ITEM_INIT;
+
+    it.queue = o->queue;
+    it.kind = o->kind;
+    it.payload = b->data;
+    it.payload_len = b->len;
+    it.json = o->is_json;
+    it.priority = (int)o->priority;
+    it.max_attempts = (int)o->max_attempts;
+    it.delay_us = o->delay_us;
+    it.group_key = o->group;
+    it.on_conflict = o->on_conflict;
+    if (o->unique_key) {
+        it.unique_key = o->unique_key;
+        it.unique_len = strlen(o->unique_key);
+    }
+    return tq_enqueue(q, &it, ret, err);
+}
+
+int cmd_queue_enqueue(int argc, char **argv)
+{
+    static const char *const words[] = {"new", "existed", "replaced", "follows"};
+    TR_CLEANUP(cli_end) struct cli_run run;
+    TR_CLEANUP(queue_closep) tq *q = NULL;
+    TR_CLEANUP(tr_buf_done) struct tr_buf b;
+    struct tr_err err = TR_ERR_INIT;
+    struct options o = {0};
+    struct tq_enqueued out = {0, 0};
+    int code = CLI_OK;
+
+    tr_buf_init(&b, (size_t)4 << 20);
+    if (!cli_begin(&run, &doc, &o, argc, argv, &code))
+        return code;
+    int r = read_payload(o.payload, &b, &err);
+    if (r >= 0)
+        r = queue_open(o.common.db, &q, &err);
+    if (r >= 0)
+        r = add(q, &o, &b, &out, &err);
+    if (r < 0)
+        return cli_fail(&run, &err);
+    if (o.common.json)
+        (void)printf("{\"id\": %lld, \"outcome\": \"%s\"}\n", (long long)out.id,
+                     words[out.existed]);
+    else
+        (void)printf("%lld\n", (long long)out.id);
+    return CLI_OK;
+}

@@ -1,0 +1,2 @@
+DROP TABLE job_slot;
+DROP TABLE queue_config;

@@ -1,0 +1,2 @@
+DROP TABLE job_idempotency;
+DROP TABLE job_unique;

@@ -1,0 +1,248 @@
+-- SPDX-License-Identifier: MIT
+-- SQLite counts time in milliseconds; two writers never meet, so nothing here locks or skips.
+-- define now (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+-- define job j.id, j.run_lease, j.state, j.priority, j.attempts, j.max_attempts, j.crashes, j.max_crashes, j.payload_kind, j.cancel_requested, j.queue_name, j.kind, j.group_key, j.locked_by, j.unique_key, j.payload, j.progress, j.last_error, j.fair_rank, j.created_at, j.available_at, j.first_locked_at, j.lease_until, NULL
+-- define ret id, run_lease, state, priority, attempts, max_attempts, crashes, max_crashes, payload_kind, cancel_requested, queue_name, kind, group_key, locked_by, unique_key, payload, progress, last_error, fair_rank, created_at, available_at, first_locked_at, lease_until, NULL
+-- define old h.id, h.run_lease, CASE h.status_final WHEN 'completed' THEN 4 WHEN 'dead_letter' THEN 5 WHEN 'discarded' THEN 6 ELSE 7 END, h.priority, h.attempts, h.max_attempts, h.crashes, h.max_crashes, h.payload_kind, 0, h.queue_name, h.kind, h.group_key, h.processed_by, h.unique_key, h.payload, NULL, h.result, 0, h.created_at, h.created_at, h.started_at, NULL, h.finished_at
+-- define special (g.paused <> 0 OR g.concurrency_limit > 0 OR g.rate_per_sec > 0 OR g.max_lease_us > 0)
+-- define row (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE WHEN ?15 IS NOT NULL THEN 3 WHEN ?9 > {now} OR (?9 = 0 AND ?8 > 0) THEN 0 ELSE 1 END, CASE WHEN ?9 > 0 THEN ?9 ELSE {now} + ?8 END, {now}, {now}, ?10, ?11, ?12, ?13, ?14, ?15)
+
+-- name: now
+SELECT {now}
+
+-- name: begin
+BEGIN IMMEDIATE
+
+-- name: commit
+COMMIT
+
+-- name: rollback
+ROLLBACK
+
+-- name: setup
+PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;
+
+-- name: poison
+INSERT INTO job_poison VALUES (?1)
+
+-- name: schema_table
+CREATE TABLE IF NOT EXISTS tribunal_queue_schema (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)
+
+-- name: schema_drop
+DROP TABLE IF EXISTS tribunal_queue_schema
+
+-- name: schema_exists
+SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'tribunal_queue_schema'
+
+-- name: schema_version
+SELECT coalesce(max(version), 0) FROM tribunal_queue_schema
+
+-- name: schema_add
+INSERT INTO tribunal_queue_schema VALUES (?1, {now})
+
+-- name: schema_remove
+DELETE FROM tribunal_queue_schema WHERE version = ?1
+
+-- name: insert
+INSERT INTO job_queue (queue_name, kind, payload, payload_kind, priority, max_attempts, max_crashes, state, available_at, created_at, updated_at, unique_key, unique_scope, group_key, fair_rank, unique_slot, after_id) VALUES {row} RETURNING id
+
+-- name: insert_unique
+INSERT INTO job_queue (queue_name, kind, payload, payload_kind, priority, max_attempts, max_crashes, state, available_at, created_at, updated_at, unique_key, unique_scope, group_key, fair_rank, unique_slot, after_id) VALUES {row} ON CONFLICT DO NOTHING RETURNING id
+
+-- name: unique_find
+SELECT id, state FROM job_queue WHERE queue_name = ?1 AND unique_slot = ?2
+
+-- name: unique_seen
+SELECT id, state FROM job_queue WHERE queue_name = ?1 AND unique_slot = ?2
+
+-- name: after_find
+SELECT id, state FROM job_queue WHERE after_id = ?1
+
+-- name: replace
+UPDATE job_queue SET payload = ?2, payload_kind = ?3, kind = ?4, priority = ?5, max_attempts = ?6, max_crashes = ?7, state = CASE WHEN state = 3 THEN 3 WHEN ?9 > {now} OR (?9 = 0 AND ?8 > 0) THEN 0 ELSE 1 END, available_at = CASE WHEN ?9 > 0 THEN ?9 ELSE {now} + ?8 END, updated_at = {now} WHERE id = ?1 AND state <> 2
+
+-- name: mark_next
+UPDATE job_queue SET has_next = 1 WHERE id = ?1 AND state = 2
+
+-- name: next_ready
+UPDATE job_queue SET state = CASE WHEN available_at > {now} THEN 0 ELSE 1 END, after_id = NULL, unique_slot = unique_key, updated_at = {now} WHERE after_id = ?1
+
+-- name: window_find
+SELECT job_id FROM job_unique WHERE queue_name = ?1 AND unique_key = ?2 AND until_at > {now}
+
+-- name: window_take
+INSERT INTO job_unique VALUES (?1, ?2, 0, {now} + ?3) ON CONFLICT (queue_name, unique_key) DO UPDATE SET job_id = 0, until_at = {now} + ?3 WHERE until_at <= {now}
+
+-- name: window_set
+UPDATE job_unique SET job_id = ?3 WHERE queue_name = ?1 AND unique_key = ?2
+
+-- name: window_prune
+DELETE FROM job_unique WHERE rowid IN (SELECT rowid FROM job_unique WHERE until_at <= {now} ORDER BY until_at LIMIT ?1)
+
+-- name: group_rank
+SELECT max(coalesce((SELECT j.fair_rank FROM job_queue j WHERE j.queue_name = ?1 AND j.state = 1 AND j.priority = ?2 AND j.fair_rank > 0 ORDER BY j.fair_rank, j.id LIMIT 1), {now}), coalesce((SELECT max(j.fair_rank) FROM job_queue j WHERE j.queue_name = ?1 AND j.group_key = ?3 AND j.priority = ?2), 0) + 1)
+
+-- name: promote
+UPDATE job_queue SET state = 1, updated_at = {now} WHERE id IN (SELECT id FROM job_queue INDEXED BY job_queue_due WHERE queue_name = ?1 AND state = 0 AND available_at <= {now} ORDER BY available_at LIMIT ?2) RETURNING id, priority, group_key
+
+-- name: set_rank
+UPDATE job_queue SET fair_rank = ?2 WHERE id = ?1
+
+-- name: claim
+UPDATE job_queue AS j SET state = 2, attempts = attempts + 1, run_lease = run_lease + 1, locked_by = ?4, executor = ?5, lease_until = {now} + ?3, first_locked_at = coalesce(first_locked_at, {now}), updated_at = {now}, unique_slot = CASE WHEN unique_scope = 1 THEN NULL ELSE unique_slot END WHERE id IN (SELECT id FROM job_queue INDEXED BY job_queue_ready WHERE queue_name = ?1 AND state = 1 AND (?6 = 1 OR NOT EXISTS (SELECT 1 FROM queue_config g WHERE g.queue_name = ?1 AND {special})) ORDER BY priority DESC, fair_rank, id LIMIT ?2)
+RETURNING {ret}
+
+-- name: lock
+SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = ?1 AND j.state = 2
+
+-- name: lock_any
+SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = ?1
+
+-- name: finish
+DELETE FROM job_queue WHERE id = ?1 AND run_lease = ?2 AND (state = 2 OR ?6 = 1) RETURNING id, run_lease, slot, has_next
+
+-- name: requeue
+UPDATE job_queue SET state = CASE WHEN ?3 > 0 THEN 0 ELSE 1 END, available_at = {now} + ?3, lease_until = NULL, locked_by = NULL, executor = NULL, slot = NULL, fair_rank = 0, attempts = max(attempts + ?4, 0), crashes = crashes + ?5, last_error = coalesce(?7, last_error), updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2 RETURNING id, run_lease
+
+-- name: progress
+UPDATE job_queue SET progress = ?3, updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2
+
+-- name: beat
+UPDATE job_queue SET lease_until = {now} + ?3, updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2 RETURNING id, run_lease, cancel_requested
+
+-- name: verify
+SELECT CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE id = ?1 AND run_lease = ?2 AND state = 2) THEN 1
+WHEN EXISTS (SELECT 1 FROM job_attempt WHERE id = ?1 AND run_lease = ?2 AND ended_as = 9) THEN 4
+WHEN EXISTS (SELECT 1 FROM job_attempt WHERE id = ?1 AND run_lease = ?2) THEN 3
+WHEN EXISTS (SELECT 1 FROM job_history WHERE id = ?1 AND run_lease = ?2 AND status_final = 'cancelled') THEN 4
+WHEN EXISTS (SELECT 1 FROM job_history WHERE id = ?1 AND run_lease = ?2) THEN 2
+WHEN EXISTS (SELECT 1 FROM job_queue WHERE id = ?1 AND run_lease > ?2) THEN 4
+WHEN EXISTS (SELECT 1 FROM job_history WHERE id = ?1 AND run_lease > ?2) THEN 4 ELSE 5 END
+
+-- name: ask_cancel
+UPDATE job_queue SET cancel_requested = 1 WHERE id = ?1 AND state = 2
+
+-- name: run_now
+UPDATE job_queue SET state = 1, available_at = {now}, updated_at = {now} WHERE id = ?1 AND state = 0
+
+-- name: revive
+INSERT INTO job_queue (id, run_lease, created_at, first_locked_at, available_at, updated_at, priority, max_attempts, max_crashes, payload_kind, unique_scope, queue_name, kind, group_key, unique_key, unique_slot, payload, last_error, state)
+SELECT id, run_lease + 1, created_at, started_at, {now}, {now}, priority, max_attempts, max_crashes, payload_kind, unique_scope, queue_name, kind, group_key, unique_key, CASE WHEN unique_scope = 0 THEN unique_key END, payload, result, 1 FROM job_history WHERE id = ?1 AND status_final <> 'completed' AND retried_at IS NULL ORDER BY run_lease DESC LIMIT 1
+
+-- name: revive_mark
+UPDATE job_history SET retried_at = {now} WHERE id = ?1 AND status_final <> 'completed' AND retried_at IS NULL
+
+-- name: forget
+UPDATE job_history SET retried_at = {now} WHERE id = ?1 AND status_final = 'dead_letter' AND retried_at IS NULL
+
+-- name: state_of
+SELECT state FROM job_queue WHERE id = ?1
+
+-- name: config_get
+SELECT paused, concurrency_limit, CAST(rate_per_sec * 1000 AS INTEGER), rate_burst, max_lease_us, base_backoff_us, max_backoff_us, jitter_percent, retention_us, rate_next_at, {now} FROM queue_config WHERE queue_name = ?1
+
+-- name: config_lock
+SELECT paused, concurrency_limit, CAST(rate_per_sec * 1000 AS INTEGER), rate_burst, max_lease_us, base_backoff_us, max_backoff_us, jitter_percent, retention_us, rate_next_at, {now} FROM queue_config WHERE queue_name = ?1
+
+-- name: config_set
+INSERT INTO queue_config (queue_name, paused, concurrency_limit, rate_per_sec, rate_burst, max_lease_us, base_backoff_us, max_backoff_us, jitter_percent, retention_us) VALUES (?1, ?2, ?3, ?4 / 1000.0, ?5, ?6, ?7, ?8, ?9, ?10)
+ON CONFLICT (queue_name) DO UPDATE SET paused = ?2, concurrency_limit = ?3, rate_per_sec = ?4 / 1000.0, rate_burst = ?5, max_lease_us = ?6, base_backoff_us = ?7, max_backoff_us = ?8, jitter_percent = ?9, retention_us = ?10
+
+-- name: config_pause
+INSERT INTO queue_config (queue_name, paused) VALUES (?1, ?2) ON CONFLICT (queue_name) DO UPDATE SET paused = ?2
+
+-- name: rate_set
+UPDATE queue_config SET rate_next_at = ?2 WHERE queue_name = ?1
+
+-- name: slot_count
+SELECT count(*) FROM job_slot WHERE queue_name = ?1 AND slot < ?2
+
+-- name: slot_make
+INSERT OR IGNORE INTO job_slot (queue_name, slot) VALUES (?1, ?2)
+
+-- name: slot_pick
+SELECT slot FROM job_slot WHERE queue_name = ?1 AND job_id IS NULL AND slot < ?2 ORDER BY slot LIMIT ?3
+
+-- name: slot_used
+SELECT count(*) FROM job_slot WHERE queue_name = ?1 AND job_id IS NOT NULL
+
+-- name: slot_take
+UPDATE job_slot SET job_id = ?3 WHERE queue_name = ?1 AND slot = ?2
+
+-- name: slot_note
+UPDATE job_queue SET slot = ?2 WHERE id = ?1
+
+-- name: slot_free
+UPDATE job_slot SET job_id = NULL WHERE job_id = ?1
+
+-- name: prune_queue
+SELECT min(queue_name) FROM job_history WHERE queue_name > ?1
+
+-- name: prune
+DELETE FROM job_history WHERE (id, run_lease) IN (SELECT id, run_lease FROM job_history WHERE queue_name = ?1 AND finished_at < {now} - ?2 AND (?3 = 1 OR status_final <> 'dead_letter' OR retried_at IS NOT NULL) ORDER BY finished_at LIMIT ?4)
+
+-- name: prune_attempts
+DELETE FROM job_attempt WHERE (id, run_lease) IN (SELECT id, run_lease FROM job_attempt WHERE ended_at < {now} - ?1 ORDER BY ended_at LIMIT ?2)
+
+-- name: once_prune
+DELETE FROM job_idempotency WHERE rowid IN (SELECT rowid FROM job_idempotency WHERE until_at <= {now} ORDER BY until_at LIMIT ?1)
+
+-- name: stats_live
+SELECT queue_name, state, count(*), {now} - min(available_at) FROM job_queue GROUP BY queue_name, state
+
+-- name: stats_old
+SELECT queue_name, CASE WHEN status_final = 'dead_letter' THEN 5 ELSE 4 END AS st, count(*), 0 FROM job_history WHERE status_final = 'completed' OR (status_final = 'dead_letter' AND retried_at IS NULL) GROUP BY queue_name, st
+
+-- name: stats_config
+SELECT queue_name, -1, paused, 0 FROM queue_config
+
+-- name: list_live
+SELECT {job} FROM job_queue j WHERE j.id > ?1 AND (?2 IS NULL OR j.queue_name = ?2) AND (?3 < 0 OR j.state = ?3) ORDER BY j.id LIMIT ?4
+
+-- name: list_old
+SELECT {old} FROM job_history h WHERE h.id > ?1 AND (?2 IS NULL OR h.queue_name = ?2) AND h.retried_at IS NULL AND h.status_final = CASE ?3 WHEN 4 THEN 'completed' WHEN 5 THEN 'dead_letter' WHEN 6 THEN 'discarded' ELSE 'cancelled' END ORDER BY h.id LIMIT ?4
+
+-- name: show_live
+SELECT {job} FROM job_queue j WHERE j.id = ?1
+
+-- name: show_old
+SELECT {old} FROM job_history h WHERE h.id = ?1 ORDER BY h.run_lease DESC LIMIT 1
+
+-- name: setup_full
+PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;
+
+-- name: setup_normal
+PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;
+
+-- name: server
+SELECT sqlite_version()
+
+-- name: finish_archive
+INSERT INTO job_history (id, run_lease, created_at, started_at, finished_at, priority, attempts, max_attempts, crashes, max_crashes, payload_kind, unique_scope, queue_name, kind, group_key, processed_by, status_final, unique_key, payload, result)
+SELECT id, run_lease, created_at, first_locked_at, {now}, priority, attempts, max_attempts, crashes, max_crashes, payload_kind, unique_scope, queue_name, kind, group_key, locked_by, CASE ?3 WHEN 4 THEN 'completed' WHEN 5 THEN 'dead_letter' WHEN 6 THEN 'discarded' ELSE 'cancelled' END, unique_key, payload, ?4 FROM job_queue WHERE id = ?1 AND run_lease = ?2 AND (state = 2 OR ?6 = 1)
+
+-- name: requeue_archive
+INSERT INTO job_attempt SELECT id, run_lease, {now}, ?6, ?8, ?7 FROM job_queue WHERE id = ?1 AND run_lease = ?2 AND state = 2
+
+-- name: attempt_lost
+INSERT OR IGNORE INTO job_attempt VALUES (?1, ?2, {now}, 9, ?3, ?4)
+
+-- name: next_executor
+SELECT min(executor) FROM job_queue INDEXED BY job_queue_lease WHERE state = 2 AND executor > ?1
+
+-- name: expired
+SELECT {job}, j.slot, j.has_next FROM job_queue j INDEXED BY job_queue_lease WHERE j.state = 2 AND j.executor IS NULL AND j.lease_until <= {now} LIMIT ?1
+
+-- name: orphans
+SELECT {job}, j.slot, j.has_next FROM job_queue j INDEXED BY job_queue_lease WHERE j.state = 2 AND j.executor = ?1 LIMIT ?2
+
+-- name: once
+INSERT INTO job_idempotency VALUES (?1, {now}, CASE WHEN ?2 > 0 THEN {now} + ?2 END) ON CONFLICT DO NOTHING
+
+-- name: blob_used
+SELECT 1 WHERE EXISTS (SELECT 1 FROM job_queue WHERE payload = ?1 AND payload_kind >= 2) OR EXISTS (SELECT 1 FROM job_history WHERE payload = ?1 AND payload_kind >= 2)
+
+-- name: data_version
+PRAGMA data_version
+-- name: peek
+SELECT coalesce((SELECT 0 FROM job_queue WHERE queue_name = ?1 AND state = 1 ORDER BY priority DESC, fair_rank, id LIMIT 1), (SELECT min(available_at) FROM job_queue WHERE queue_name = ?1 AND state = 0) - {now})

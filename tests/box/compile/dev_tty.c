@@ -1,0 +1,2 @@
+#include "/dev/tty"
+int main(void) { return 0; }

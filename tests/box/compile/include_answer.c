@@ -1,0 +1,4 @@
+#include "@SECRET@"
+#include "../answer.txt"
+#include "../../../../../..@SECRET@"
+int main(void) { return 0; }

@@ -1,0 +1,2 @@
+#include "/proc/self/mem"
+int main(void) { return 0; }

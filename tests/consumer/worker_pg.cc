@@ -1,0 +1,2 @@
+// The same program, compiled as C++: the headers are clean in both.
+#include "worker_pg.c"
