@@ -110,4 +110,6 @@ def test_the_readme_example_survives_its_crash(installed, tmp_path):
     rows = subprocess.run(["sqlite3", tmp_path / "shop.db", "SELECT count(*) FROM mails"], check=True,
                           capture_output=True, text=True).stdout
     assert rows.strip() == "1"
-    assert len((ROOT / "examples/queue/crash.c").read_text().splitlines()) <= 60
+    source = (ROOT / "examples/queue/crash.c").read_text()
+    assert len(source.splitlines()) <= 60
+    assert source.strip() in (ROOT / "README.md").read_text()
