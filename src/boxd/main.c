@@ -12,7 +12,7 @@
 #include "boxd/boxd.h"
 
 static const char usage[] =
-    "usage: tribunal-box run [options] -- COMMAND [ARGUMENT...]\n"
+    "Usage: tribunal-box run [options] -- COMMAND [ARGUMENT...]\n"
     "       tribunal-box helper [options]        (started by the library; socket on descriptor 3)\n"
     "       tribunal-box --version\n"
     "See tribunal-box(1), or `tribunal-box run --help`.\n";

@@ -81,7 +81,9 @@ static const struct option options[] = {{"time", required_argument, NULL, 't'},
                                         {0}};
 
 static const char help[] =
-    "usage: tribunal-box run [options] -- COMMAND [ARGUMENT...]\n"
+    "Usage: %s run [options] -- COMMAND [ARGUMENT...]\n"
+    "\n"
+    "Runs one command in the sandbox and reports what it used and how it ended.\n"
     "\n"
     "limits   --time 1s --wall 3s --memory 256M --stack SIZE --pids 64 --output 64M\n"
     "         --file-size 64M --open-files 256 --files 4096 --work-size 256M --cpu N\n"
@@ -93,7 +95,17 @@ static const char help[] =
     "\n"
     "The command runs in /w, where --put places files; a name without a slash is searched in "
     "PATH.\n"
-    "Exit code: 0 it ended with 0; 1 it did not (see the report); 2 usage; 3 fault of the box.\n";
+    "Exit code: 0 it ended with 0; 1 it did not (see the report); 2 usage; 3 fault of the box.\n"
+    "\n"
+    "Examples:\n"
+    "  %s run --time 1s --memory 64M --put ./a.out --stdin 1.in -- ./a.out\n"
+    "  %s run --json -- python3 -c 'print(6 * 7)'\n";
+
+/* `tribunal run` becomes this program and keeps its own name in argv[0]. */
+static const char *my_name(void)
+{
+    return strcmp(program_invocation_short_name, "tribunal") == 0 ? "tribunal" : "tribunal-box";
+}
 
 static int add(struct list *l, char *value, struct tr_err *err)
 {
@@ -217,7 +229,7 @@ static int complain(const struct tr_err *err)
 {
     bool ours = tr_err_class(err->code) == TR_E_USAGE || err->code == TR_E_DENIED;
 
-    (void)fprintf(stderr, "tribunal-box: %s\n", err->msg);
+    (void)fprintf(stderr, "%s: %s\n", my_name(), err->msg);
     return ours ? BOXD_USAGE : BOXD_FAULT;
 }
 
@@ -249,11 +261,11 @@ static int parse(int argc, char **argv, struct job *j, struct tr_err *err)
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     for (int o; r == 0 && (o = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
         if (o == 'h') {
-            (void)fputs(help, stdout);
+            (void)printf(help, my_name(), my_name(), my_name());
             return 1;
         }
         if (o == '?')
-            return tr_fail(err, TR_E_USAGE, 0, "see `tribunal-box run --help`");
+            return tr_fail(err, TR_E_USAGE, 0, "see `%s run --help`", my_name());
         r = parse_option(j, o, optarg, err);
     }
     if (r == 0 && optind >= argc)

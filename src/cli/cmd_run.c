@@ -19,7 +19,7 @@
 int cmd_run(int argc, char **argv)
 {
     char path[PATH_MAX];
-    char name[] = "tribunal-box";
+    char name[] = "tribunal"; /* what its messages call it */
     char **words = calloc((size_t)argc + 2, sizeof(*words));
 
     if (!words)
