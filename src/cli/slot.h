@@ -23,6 +23,7 @@ struct slot_options {
 
 /* Rows for a subcommand's table; `opts` is its options struct and `member` a struct slot_options in
  * it. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot have any */
 #define SLOT_ITEMS(opts, member)                                                                   \
     {.name = "languages",                                                                          \
      .type = TR_CONF_STRING,                                                                       \
@@ -61,6 +62,8 @@ struct slot_options {
         .fallback = "1", .min = 1, .max = TR_JUDGE_JOBS_MAX, .unit = "N",                          \
         .doc = "tests at once, each on a core of its own"                                          \
     }
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 struct slot {
     struct tr_judge *judge;

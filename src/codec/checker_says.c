@@ -96,7 +96,7 @@ static bool phrase_number(const struct tr_checker_words *w, const char *phrase, 
 {
     size_t n = strlen(phrase);
 
-    return w->err_len >= n && memcmp(w->err, phrase, n) == 0 &&
+    return w->err && w->err_len >= n && memcmp(w->err, phrase, n) == 0 &&
            number_at(w->err + n, w->err_len - n, ret);
 }
 

@@ -50,11 +50,12 @@ int tr_json_bytes(const json_t *o, const char *where, const char *name, struct t
         return 0;
     if (!json_is_string(j))
         return wrong(where, name, "a text", err);
+    const char *value = json_string_value(j);
     size_t len = json_string_length(j);
     char *copy = tr_arena_alloc(a, len + 1);
-    if (!copy)
+    if (!copy || !value)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for %s", name);
-    memcpy(copy, json_string_value(j), len);
+    memcpy(copy, value, len);
     *ret = copy;
     *ret_len = len;
     return 1;

@@ -22,24 +22,28 @@ static int required(int got, const char *name, struct tr_err *err)
     return got > 0 ? 0 : tr_fail(err, TR_E_PARSE, 0, "%s is missing", name);
 }
 
-/* `plain` in its seed unit, or `exact` with the unit in its name, which wins. */
-static int limit(const json_t *o, const char *where, const char *plain, int64_t plain_unit,
-                 const char *exact, int64_t exact_unit, int64_t max, int64_t *ret, bool *ret_said,
-                 struct tr_err *err)
+/* A limit by its seed name, or by the name with the unit in it, which wins. */
+struct limit {
+    const char *plain, *exact;
+    int64_t plain_unit, exact_unit, max;
+    int64_t *to;
+    bool *said;
+};
+
+static int parse_limit(const json_t *o, const char *where, const struct limit *l,
+                       struct tr_err *err)
 {
-    int64_t v = 0;
+    int64_t v = 0, unit = l->exact_unit;
     int got;
 
-    TRY(got, tr_json_int(o, where, exact, 1, max / exact_unit, &v, err));
-    if (got) {
-        *ret = v * exact_unit;
-        *ret_said = true;
-        return 0;
+    TRY(got, tr_json_int(o, where, l->exact, 1, l->max / unit, &v, err));
+    if (!got) {
+        unit = l->plain_unit;
+        TRY(got, tr_json_int(o, where, l->plain, 1, l->max / unit, &v, err));
     }
-    TRY(got, tr_json_int(o, where, plain, 1, max / plain_unit, &v, err));
     if (got) {
-        *ret = v * plain_unit;
-        *ret_said = true;
+        *l->to = v * unit;
+        *l->said = true;
     }
     return 0;
 }
@@ -47,24 +51,49 @@ static int limit(const json_t *o, const char *where, const char *plain, int64_t 
 static int parse_limits(const json_t *o, struct tr_task *t, struct tr_err *err)
 {
     struct tr_limits *l = &t->problem.limits;
-    int r;
+    const struct limit rows[] = {
+        {"time_limit", "time_limit_ms", 1000, 1000, TR_TIME_US_MAX, &l->time_us,
+         &t->problem.has_time},
+        {"wall_limit", "wall_limit_ms", 1000, 1000, TR_WALL_US_MAX, &l->wall_us,
+         &t->problem.has_wall},
+        {"memory_limit", "memory_limit_kib", 1024, 1, TR_MEMORY_KIB_MAX, &l->memory_kib,
+         &t->problem.has_memory},
+        {"stack_limit", "stack_limit_kib", 1024, 1, TR_MEMORY_KIB_MAX, &l->stack_kib,
+         &t->problem.has_stack},
+        {"output_limit", "output_limit_bytes", 1024, 1, TR_OUTPUT_BYTES_MAX, &l->output_bytes,
+         &t->problem.has_output},
+    };
 
     tr_limits_default(l);
-    r = limit(o, "problem", "time_limit", 1000, "time_limit_ms", 1000, TR_TIME_US_MAX, &l->time_us,
-              &t->problem.has_time, err);
-    if (r == 0)
-        r = limit(o, "problem", "wall_limit", 1000, "wall_limit_ms", 1000, TR_WALL_US_MAX,
-                  &l->wall_us, &t->problem.has_wall, err);
-    if (r == 0)
-        r = limit(o, "problem", "memory_limit", 1024, "memory_limit_kib", 1, TR_MEMORY_KIB_MAX,
-                  &l->memory_kib, &t->problem.has_memory, err);
-    if (r == 0)
-        r = limit(o, "problem", "stack_limit", 1024, "stack_limit_kib", 1, TR_MEMORY_KIB_MAX,
-                  &l->stack_kib, &t->problem.has_stack, err);
-    if (r == 0)
-        r = limit(o, "problem", "output_limit", 1024, "output_limit_bytes", 1, TR_OUTPUT_BYTES_MAX,
-                  &l->output_bytes, &t->problem.has_output, err);
-    return r < 0 ? r : tr_limits_check(l, err);
+    for (size_t i = 0; i < TR_ARRAY_LEN(rows); i++) {
+        int r = parse_limit(o, "problem", &rows[i], err);
+        if (r < 0)
+            return r;
+    }
+    return tr_limits_check(l, err);
+}
+
+static int parse_test(const json_t *c, size_t i, struct tr_arena *a, struct tr_task *t,
+                      struct tr_err *err)
+{
+    struct tr_test *test = &t->problem.tests[i];
+    int64_t milli = 0;
+    int got;
+
+    if (!json_is_object(c))
+        return tr_fail(err, TR_E_PARSE, 0, "problem.test_cases[%zu]: expected an object", i);
+    TRY(got, tr_json_bytes(c, "test_cases", "input", a, &test->input_text, &test->input_len, err));
+    if (!got)
+        test->input_text = "";
+    TRY(got, tr_json_bytes(c, "test_cases", "expected_output", a, &test->answer_text,
+                           &test->answer_len, err));
+    if (!got)
+        return tr_fail(err, TR_E_PARSE, 0, "problem.test_cases[%zu].expected_output is missing", i);
+    TRY(got, tr_json_milli(c, "test_cases", "score", 0, 1000000000, &milli, err));
+    test->points = milli * (TR_POINT / 1000);
+    t->problem.has_scores = t->problem.has_scores || got;
+    test->name = tr_arena_printf(a, "%zu", i + 1);
+    return test->name ? 0 : tr_fail(err, TR_E_NOMEM, 0, "no memory for the tests");
 }
 
 static int parse_tests(const json_t *o, struct tr_arena *a, struct tr_task *t, struct tr_err *err)
@@ -79,33 +108,14 @@ static int parse_tests(const json_t *o, struct tr_arena *a, struct tr_task *t, s
     if (n > TR_TESTS_MAX)
         return tr_fail(err, TR_E_LIMIT, 0, "problem.test_cases has %zu tests; at most %d are taken",
                        n, TR_TESTS_MAX);
-    struct tr_test *tests = tr_arena_array(a, n, sizeof(*tests));
-    if (!tests)
+    t->problem.tests = tr_arena_array(a, n, sizeof(*t->problem.tests));
+    if (!t->problem.tests)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for the tests");
     for (size_t i = 0; i < n; i++) {
-        const json_t *c = json_array_get(list, i);
-        struct tr_test *test = &tests[i];
-        int64_t milli = 0;
-
-        if (!json_is_object(c))
-            return tr_fail(err, TR_E_PARSE, 0, "problem.test_cases[%zu]: expected an object", i);
-        TRY(got,
-            tr_json_bytes(c, "test_cases", "input", a, &test->input_text, &test->input_len, err));
-        if (!got)
-            test->input_text = "";
-        TRY(got, tr_json_bytes(c, "test_cases", "expected_output", a, &test->answer_text,
-                               &test->answer_len, err));
-        if (!got)
-            return tr_fail(err, TR_E_PARSE, 0, "problem.test_cases[%zu].expected_output is missing",
-                           i);
-        TRY(got, tr_json_milli(c, "test_cases", "score", 0, 1000000000, &milli, err));
-        test->points = milli * (TR_POINT / 1000);
-        t->problem.has_scores = t->problem.has_scores || got;
-        test->name = tr_arena_printf(a, "%zu", i + 1);
-        if (!test->name)
-            return tr_fail(err, TR_E_NOMEM, 0, "no memory for the tests");
+        int r = parse_test(json_array_get(list, i), i, a, t, err);
+        if (r < 0)
+            return r;
     }
-    t->problem.tests = tests;
     t->problem.ntests = n;
     return 0;
 }
@@ -115,11 +125,42 @@ static bool is_sha256(const char *s)
     return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
 }
 
+static int parse_hash(const json_t *o, struct tr_arena *a, struct tr_task *t, struct tr_err *err)
+{
+    int got;
+
+    TRY(got, tr_json_text(o, "problem", "test_data_hash", a, &t->problem.test_data_hash, err));
+    if (!got)
+        return 0;
+    /* The seed writes "sha256..."; both that prefix and bare digits are seen in the wild. */
+    if (strncmp(t->problem.test_data_hash, "sha256:", 7) == 0)
+        t->problem.test_data_hash += 7;
+    if (!is_sha256(t->problem.test_data_hash))
+        return tr_fail(err, TR_E_PARSE, 0,
+                       "problem.test_data_hash: expected 64 hexadecimal digits of a SHA-256");
+    return 0;
+}
+
+static int parse_scoring(const json_t *o, struct tr_arena *a, struct tr_task *t, struct tr_err *err)
+{
+    const char *scoring = NULL;
+    int got;
+
+    TRY(got, tr_json_text(o, "problem", "scoring", a, &scoring, err));
+    if (!got)
+        return 0;
+    bool oi = strcmp(scoring, "OI") == 0;
+    if (!oi && strcmp(scoring, "ACM") != 0)
+        return tr_fail(err, TR_E_PARSE, 0, "problem.scoring: expected \"ACM\" or \"OI\"");
+    t->problem.has_scoring = true;
+    t->problem.scoring = oi ? TR_SCORING_OI : TR_SCORING_ACM;
+    return 0;
+}
+
 static int parse_problem(const json_t *root, struct tr_arena *a, struct tr_task *t,
                          struct tr_err *err)
 {
     const json_t *o = NULL;
-    const char *scoring = NULL;
     int got, r;
 
     TRY(got, tr_json_object(root, "", "problem", &o, err));
@@ -130,24 +171,11 @@ static int parse_problem(const json_t *root, struct tr_arena *a, struct tr_task 
     TRY(got, tr_json_text(o, "problem", "title", a, &t->problem.title, err));
     TRY(got, tr_json_bool(o, "problem", "is_spj", &t->problem.is_spj, err));
     TRY(got, tr_json_text(o, "problem", "test_data_zip", a, &t->problem.test_data_zip, err));
-    TRY(got, tr_json_text(o, "problem", "test_data_hash", a, &t->problem.test_data_hash, err));
-    if (got) {
-        /* The seed writes "sha256..."; both that prefix and bare digits are seen in the wild. */
-        if (strncmp(t->problem.test_data_hash, "sha256:", 7) == 0)
-            t->problem.test_data_hash += 7;
-        if (!is_sha256(t->problem.test_data_hash))
-            return tr_fail(err, TR_E_PARSE, 0,
-                           "problem.test_data_hash: expected 64 hexadecimal digits of a SHA-256");
-    }
-    TRY(got, tr_json_text(o, "problem", "scoring", a, &scoring, err));
-    if (got) {
-        t->problem.has_scoring = true;
-        if (strcmp(scoring, "OI") == 0)
-            t->problem.scoring = TR_SCORING_OI;
-        else if (strcmp(scoring, "ACM") != 0)
-            return tr_fail(err, TR_E_PARSE, 0, "problem.scoring: expected \"ACM\" or \"OI\"");
-    }
-    r = parse_limits(o, t, err);
+    r = parse_hash(o, a, t, err);
+    if (r == 0)
+        r = parse_scoring(o, a, t, err);
+    if (r == 0)
+        r = parse_limits(o, t, err);
     return r < 0 ? r : parse_tests(o, a, t, err);
 }
 
@@ -245,8 +273,9 @@ static int parse_language(const json_t *root, struct tr_arena *a, struct tr_task
     TRY(got, tr_json_milli(o, "language", "memory_factor", TR_FACTOR_MILLI_MIN, TR_FACTOR_MILLI_MAX,
                            &l->memory_milli, err));
     TRY(got, tr_json_int(o, "language", "pids_limit", 1, TR_PIDS_MAX, &l->pids, err));
-    return limit(o, "language", "output_limit", 1024, "output_limit_bytes", 1, TR_OUTPUT_BYTES_MAX,
-                 &l->output_bytes, &said, err);
+    const struct limit output = {"output_limit",      "output_limit_bytes", 1024, 1,
+                                 TR_OUTPUT_BYTES_MAX, &l->output_bytes,     &said};
+    return parse_limit(o, "language", &output, err);
 }
 
 /* A block that only the site understands: kept as text. */

@@ -38,18 +38,18 @@ enum {
 
 int tr_cache_open(const char *path, uint64_t max_bytes, struct tr_cache **ret, struct tr_err *err)
 {
-    tr_autofree struct tr_cache *c = calloc(1, sizeof(*c));
-
-    if (!c)
-        return tr_fail(err, TR_E_NOMEM, 0, "no memory for a cache");
     int r = tr_fs_mkdirs(AT_FDCWD, path, 0700, err);
+
     if (r < 0)
         return r;
-    c->max_bytes = max_bytes;
-    c->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (c->root < 0)
+    tr_autoclose int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
         return tr_fail(err, TR_E_IO, errno, "open the cache folder '%s'", path);
-    *ret = TR_TAKE(c);
+    struct tr_cache *c = calloc(1, sizeof(*c));
+    if (!c)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory for a cache");
+    *c = (struct tr_cache){.root = tr_take_fd(&root), .max_bytes = max_bytes};
+    *ret = c;
     return 0;
 }
 
@@ -229,6 +229,7 @@ static uint64_t folder_bytes(int at, const char *path)
         tr_close(&fd);
         return 0;
     }
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     for (struct dirent *e = readdir(d); e; e = readdir(d)) {
         struct stat st;
 
@@ -277,6 +278,7 @@ static void walk_all(struct walk *w, int root)
             tr_close(&fd);
             continue;
         }
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
         for (struct dirent *e = readdir(d); e; e = readdir(d)) {
             if (e->d_name[0] != '.')
                 note(w, root, shelf, e->d_name);

@@ -13,9 +13,9 @@
  * somebody has to fetch it. The caller closes *ret_dirfd. */
 int tr_package_find(struct tr_cache *c, const char *sha256, int *ret_dirfd, struct tr_err *err);
 
-/* Verify that the zip file `fd` has this hash (NULL: whatever it has), unpack it under hard ceilings
- * and keep it. Several processes may ask at once: one unpacks, the others wait for it. TR_E_PARSE
- * when the hash is another, or the archive is bad; nothing is kept then. */
+/* Verify that the zip file `fd` has this hash (NULL: whatever it has), unpack it under hard
+ * ceilings and keep it. Several processes may ask at once: one unpacks, the others wait for it.
+ * TR_E_PARSE when the hash is another, or the archive is bad; nothing is kept then. */
 int tr_package_add(struct tr_cache *c, int fd, const char *sha256, int *ret_dirfd,
                    struct tr_err *err);
 

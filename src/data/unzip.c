@@ -30,12 +30,11 @@ struct job {
     int dirfd;
     const struct tr_unzip_limits *limits;
     uint64_t written;
-    char *block;
     struct tr_err *err;
 };
 
 enum {
-    BLOCK = 64 * 1024,
+    BLOCK = 16 * 1024,       /* on the stack */
     RATIO_FROM = 1024 * 1024 /* a small file of zeros may pack as well as it likes */
 };
 
@@ -68,16 +67,23 @@ static int refuse_kind(struct job *j, zip_uint64_t i, const char *name, const zi
     return 0;
 }
 
+/* The name was checked: it fits. */
+static int make_folder(struct job *j, const char *name, size_t len)
+{
+    char path[TR_ZIP_NAME_MAX + 1];
+
+    memcpy(path, name, len);
+    path[len] = 0;
+    return tr_fs_mkdirs(j->dirfd, path, 0755, j->err);
+}
+
 static int make_parents(struct job *j, const char *name)
 {
     const char *slash = strrchr(name, '/');
 
     if (!slash)
         return 0;
-    tr_autofree char *parent = strndup(name, (size_t)(slash - name));
-    if (!parent)
-        return tr_fail(j->err, TR_E_NOMEM, 0, "no memory to unpack");
-    return tr_fs_mkdirs(j->dirfd, parent, 0755, j->err);
+    return make_folder(j, name, (size_t)(slash - name));
 }
 
 static int count(struct job *j, const char *name, uint64_t add, uint64_t file, uint64_t packed)
@@ -98,6 +104,7 @@ static int copy_out(struct job *j, zip_uint64_t i, const char *name, uint64_t pa
 {
     TR_CLEANUP(fclosep) zip_file_t *from = zip_fopen_index(j->zip, i, 0);
     uint64_t size = 0;
+    char block[BLOCK];
 
     if (!from)
         return tr_fail(j->err, TR_E_PARSE, 0, "cannot unpack '%.64s': %s", name,
@@ -107,7 +114,7 @@ static int copy_out(struct job *j, zip_uint64_t i, const char *name, uint64_t pa
     if (to < 0)
         return to;
     for (;;) {
-        zip_int64_t n = zip_fread(from, j->block, BLOCK);
+        zip_int64_t n = zip_fread(from, block, BLOCK);
 
         if (n < 0)
             return tr_fail(j->err, TR_E_PARSE, 0, "cannot unpack '%.64s': %s", name,
@@ -117,7 +124,7 @@ static int copy_out(struct job *j, zip_uint64_t i, const char *name, uint64_t pa
         size += (uint64_t)n;
         int r = count(j, name, (uint64_t)n, size, packed);
         if (r == 0)
-            r = tr_fs_write_all(to, j->block, (size_t)n, j->err);
+            r = tr_fs_write_all(to, block, (size_t)n, j->err);
         if (r < 0)
             return r;
     }
@@ -135,12 +142,8 @@ static int unpack_one(struct job *j, zip_uint64_t i)
     int r = tr_zip_name_check(name, strlen(name), &folder, j->err);
     if (r == 0)
         r = refuse_kind(j, i, name, &st);
-    if (r == 0 && folder) {
-        tr_autofree char *path = strndup(name, strlen(name) - 1);
-
-        return path ? tr_fs_mkdirs(j->dirfd, path, 0755, j->err)
-                    : tr_fail(j->err, TR_E_NOMEM, 0, "no memory to unpack");
-    }
+    if (r == 0 && folder)
+        return make_folder(j, name, strlen(name) - 1);
     /* The claimed size is a reason to stop early, never a reason to go on. */
     if (r == 0 && (st.valid & ZIP_STAT_SIZE) && st.size > j->limits->bytes)
         r = tr_fail(j->err, TR_E_LIMIT, 0, "the archive's '%.64s' unpacks to more than %llu bytes",
@@ -154,11 +157,7 @@ static int unpack_one(struct job *j, zip_uint64_t i)
 
 int tr_unzip(int fd, int dirfd, const struct tr_unzip_limits *limits, struct tr_err *err)
 {
-    tr_autofree char *block = malloc(BLOCK);
     int code = 0;
-
-    if (!block)
-        return tr_fail(err, TR_E_NOMEM, 0, "no memory to unpack");
     tr_autoclose int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (own < 0)
         return tr_fail(err, TR_E_IO, errno, "duplicate the archive's descriptor");
@@ -167,7 +166,7 @@ int tr_unzip(int fd, int dirfd, const struct tr_unzip_limits *limits, struct tr_
         return tr_fail(err, TR_E_PARSE, 0, "not a zip archive that can be read");
     (void)tr_take_fd(&own); /* libzip closes it */
 
-    struct job j = {.zip = zip, .dirfd = dirfd, .limits = limits, .block = block, .err = err};
+    struct job j = {.zip = zip, .dirfd = dirfd, .limits = limits, .err = err};
     zip_int64_t n = zip_get_num_entries(zip, 0);
     if (n < 0 || (uint64_t)n > limits->entries)
         return tr_fail(err, TR_E_LIMIT, 0, "the archive has %lld entries; at most %llu are taken",

@@ -64,50 +64,70 @@ static void take_exponent(struct number *n, int c)
         n->exponent = n->exponent * 10 + (c - '0');
 }
 
+static bool is_digit(int c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_sign(int c)
+{
+    return c == '+' || c == '-';
+}
+
+static enum state at_start(struct number *n, int c)
+{
+    if (n->state == START && is_sign(c)) {
+        n->negative = c == '-';
+        return SIGN;
+    }
+    if (is_digit(c)) {
+        take_digit(n, c, false);
+        return WHOLE;
+    }
+    return c == '.' ? DOT : NOT_A_NUMBER;
+}
+
+static enum state in_digits(struct number *n, int c)
+{
+    bool fraction = n->state != WHOLE;
+
+    if (is_digit(c)) {
+        take_digit(n, c, fraction);
+        return fraction ? FRACTION : WHOLE;
+    }
+    if (c == '.' && !fraction)
+        return FRACTION;
+    return (c == 'e' || c == 'E') && n->state != DOT ? E : NOT_A_NUMBER;
+}
+
+static enum state in_exponent(struct number *n, int c)
+{
+    if (n->state == E && is_sign(c)) {
+        n->e_negative = c == '-';
+        return E_SIGN;
+    }
+    if (!is_digit(c))
+        return NOT_A_NUMBER;
+    take_exponent(n, c);
+    return E_DIGITS;
+}
+
 static void feed(struct number *n, int c)
 {
-    bool digit = c >= '0' && c <= '9', e = c == 'e' || c == 'E', sign = c == '+' || c == '-';
-
     switch (n->state) {
     case START:
     case SIGN:
-        if (n->state == START && sign) {
-            n->negative = c == '-';
-            n->state = SIGN;
-        } else if (digit) {
-            take_digit(n, c, false);
-            n->state = WHOLE;
-        } else {
-            n->state = c == '.' ? DOT : NOT_A_NUMBER;
-        }
+        n->state = at_start(n, c);
         break;
     case WHOLE:
-        if (digit)
-            take_digit(n, c, false);
-        else
-            n->state = c == '.' ? FRACTION : e ? E : NOT_A_NUMBER;
-        break;
     case DOT:
     case FRACTION:
-        if (digit) {
-            take_digit(n, c, true);
-            n->state = FRACTION;
-        } else {
-            n->state = e && n->state == FRACTION ? E : NOT_A_NUMBER;
-        }
+        n->state = in_digits(n, c);
         break;
     case E:
     case E_SIGN:
     case E_DIGITS:
-        if (n->state == E && sign) {
-            n->e_negative = c == '-';
-            n->state = E_SIGN;
-        } else if (digit) {
-            take_exponent(n, c);
-            n->state = E_DIGITS;
-        } else {
-            n->state = NOT_A_NUMBER;
-        }
+        n->state = in_exponent(n, c);
         break;
     case NOT_A_NUMBER:
         break;

@@ -136,11 +136,10 @@ static const char *why_stopped(enum tbox_cause cause)
 }
 
 /* What it said, errors first, cut to the ceiling, as valid UTF-8. */
-static int read_log(int out, int errfd, const char *more, struct tr_arena *arena, const char **ret,
+static int read_log(const int said[2], const char *more, struct tr_arena *arena, const char **ret,
                     struct tr_err *err)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf b;
-    const int fds[2] = {errfd, out};
 
     tr_buf_init(&b, TR_COMPILE_LOG_MAX);
     if (more)
@@ -148,7 +147,7 @@ static int read_log(int out, int errfd, const char *more, struct tr_arena *arena
     for (size_t i = 0; i < 2; i++) {
         const char *text = NULL;
         size_t len = 0;
-        int r = file_text(fds[i], TR_COMPILE_LOG_MAX, arena, &text, &len, err);
+        int r = file_text(said[i], TR_COMPILE_LOG_MAX, arena, &text, &len, err);
 
         if (r < 0)
             return r;
@@ -182,7 +181,7 @@ static void fill_spec(struct tr_judge *j, const struct compile_job *job, const c
 
 /* A run that ended: CE, or the artifact. */
 static int take_result(tbox *box, const struct compile_job *job, const struct tbox_report *report,
-                       int out, int errfd, struct tr_arena *arena, struct compiled *ret,
+                       const int said[2], struct tr_arena *arena, struct compiled *ret,
                        struct tr_err *err)
 {
     const char *stopped = why_stopped(report->cause), *more = stopped;
@@ -213,7 +212,7 @@ static int take_result(tbox *box, const struct compile_job *job, const struct tb
     } else if (!stopped && report->signal) {
         more = "[the compiler crashed]\n";
     }
-    return read_log(out, errfd, more, arena, &ret->report.log, err);
+    return read_log(said, more, arena, &ret->report.log, err);
 }
 
 static int compile_in_box(struct tr_judge *j, const struct compile_job *job, const char *root,
@@ -244,7 +243,7 @@ static int compile_in_box(struct tr_judge *j, const struct compile_job *job, con
         return tr_fail(err, TR_E_UNSUPPORTED, 0, "the language %s is not usable here: no '%s'",
                        job->lang->slug, argv[0]);
     if (r == 0)
-        r = take_result(box, job, &report, out, errfd, arena, ret, err);
+        r = take_result(box, job, &report, (const int[2]){errfd, out}, arena, ret, err);
     if (r < 0)
         boxes_drop(j->boxes, box);
     return r;

@@ -72,6 +72,7 @@ static int read_folder(const struct tr_judge *j, int dirfd, const char *path,
         tr_close(&own);
         return tr_fail(err, TR_E_IO, 0, "list '%s'", path);
     }
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     for (struct dirent *e = readdir(d); e; e = readdir(d)) {
         if (e->d_name[0] == '.')
             continue;

@@ -151,7 +151,7 @@ int stage_interact(struct check *c, const struct program *p, tbox *program_box, 
 {
     struct tr_case ran = {.verdict = TR_V_NONE}, said = {.verdict = TR_V_NONE};
     tbox *const boxes[2] = {program_box, c->box};
-    struct tbox_report reports[2];
+    struct tbox_report reports[2] = {{.cause = TBOX_EXIT}, {.cause = TBOX_EXIT}};
     struct tbox_spec specs[2];
     int64_t began[2] = {0, 0};
     int r = tbox_put(c->box, c->input, "input", 0444, err);

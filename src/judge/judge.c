@@ -155,8 +155,7 @@ int tr_judge_version(struct tr_judge *j, const struct tr_lang *lang, char *versi
 }
 
 int tr_judge_compile(struct tr_judge *j, const struct tr_lang *lang, const char *code, size_t len,
-                     struct tr_arena *arena, struct tr_compile_report *ret, enum tr_verdict *ret_v,
-                     struct tr_err *err)
+                     struct tr_arena *arena, struct tr_compile_report *ret, struct tr_err *err)
 {
     struct source s = {.name = lang->source, .bytes = code, .len = len};
     struct compile_job job = {
@@ -169,6 +168,6 @@ int tr_judge_compile(struct tr_judge *j, const struct tr_lang *lang, const char 
         return r;
     tr_close(&c.artifact);
     *ret = c.report;
-    *ret_v = c.verdict;
+    ret->verdict = c.verdict;
     return 0;
 }

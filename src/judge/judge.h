@@ -101,7 +101,6 @@ int tr_judge_version(struct tr_judge *j, const struct tr_lang *lang, char *versi
 
 /* Compile only: the cost of it for benchmarks, and warming the cache. */
 int tr_judge_compile(struct tr_judge *j, const struct tr_lang *lang, const char *code, size_t len,
-                     struct tr_arena *arena, struct tr_compile_report *ret, enum tr_verdict *ret_v,
-                     struct tr_err *err);
+                     struct tr_arena *arena, struct tr_compile_report *ret, struct tr_err *err);
 
 #endif

@@ -243,6 +243,7 @@ int tr_langs_load(const char *folder, struct tr_arena *arena, struct tr_langs *r
     l.list = tr_arena_array(arena, LANGS_MAX, sizeof(*l.list));
     if (!l.list)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for the languages");
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     for (struct dirent *e = readdir(d); e; e = readdir(d)) {
         size_t n = strlen(e->d_name);
 

@@ -50,6 +50,7 @@ int pkg_list(struct pkg *k, const char *path, struct names *ret)
 
     if (!n.list)
         return pkg_nomem(k);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     for (struct dirent *e = readdir(d); e; e = readdir(d)) {
         if (e->d_name[0] == '.')
             continue;

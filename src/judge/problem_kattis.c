@@ -63,7 +63,6 @@ static int find_version(struct pkg *k, const struct tr_yaml *root, struct kattis
 {
     const struct tr_yaml *v = root ? tr_yaml_get(root, "problem_format_version") : NULL;
 
-    x->version = &versions[0];
     if (!v)
         return 0;
     for (size_t i = 0; i < TR_ARRAY_LEN(versions); i++) {
@@ -243,7 +242,7 @@ static int find_validator(struct pkg *k, struct tr_problem *p, struct kattis *x)
 int problem_read_kattis(struct pkg *k, struct tr_problem *p)
 {
     const struct tr_yaml *root = NULL;
-    struct kattis x = {0};
+    struct kattis x = {.version = &versions[0]};
     int r = pkg_yaml(k, FILE_NAME, &root);
 
     if (r == 0)

@@ -211,10 +211,11 @@ static int resolve_needs(struct pkg *k, const struct builder *b, size_t own,
 }
 
 static int add_scored_group(struct pkg *k, struct tr_problem *p, struct kattis *x,
-                            struct builder *b, const char *name, const char *folder,
-                            const struct settings *above, int64_t points)
+                            struct builder *b, const char *folder, const struct settings *above)
 {
     struct settings s = *above;
+    int64_t points = above->points;
+    const char *name = strrchr(folder, '/') + 1;
     size_t g = 0;
 
     s.points = -1;
@@ -260,8 +261,8 @@ static int read_secret_scored(struct pkg *k, struct tr_problem *p, struct kattis
             return pkg_nomem(k);
         if (!pkg_is_folder(k, path))
             continue;
-        r = add_scored_group(k, p, x, b, n.list[i], path, &below,
-                             tr_score_share(all, folders, i_folder++));
+        below.points = tr_score_share(all, folders, i_folder++);
+        r = add_scored_group(k, p, x, b, path, &below);
         if (r < 0)
             return r;
     }

@@ -40,6 +40,7 @@ struct lane {
     size_t test;
     tbox *run_box, *check_box;
     int cpu;
+    int64_t wall_us; /* the limit of this run: longer when the one before was starved */
     int input, answer;
     int out, errfd;           /* the program's */
     int check_out, check_err; /* the checker's */
@@ -163,6 +164,10 @@ static int start_run(struct tests *t, struct lane *l)
     spec.fd[1] = l->out;
     spec.fd[2] = l->errfd;
     spec.cpu = l->cpu;
+    /* A program that got no CPU has the clock against it through no fault of its own. */
+    if (l->best.runs > 0 && l->best.disturbed)
+        spec.limits.wall_us <<= l->best.runs;
+    l->wall_us = spec.limits.wall_us;
     if (lseek(l->input, 0, SEEK_SET) < 0)
         return tr_fail(t->err, TR_E_IO, errno, "rewind the input");
     r = tbox_start(l->run_box, &spec, t->err);
@@ -230,9 +235,12 @@ static int judge_output(struct tests *t, struct lane *l)
 
 static int run_ended(struct tests *t, struct lane *l, const struct tbox_report *report)
 {
+    struct tr_limits limits = t->job->program->limits;
+
+    limits.wall_us = l->wall_us;
     run_facts(report, &l->now.facts);
     l->now.disturbed = run_disturbed(report);
-    l->now.verdict = tr_verdict_of_run(&l->now.facts, &t->job->program->limits, &l->now.sub);
+    l->now.verdict = tr_verdict_of_run(&l->now.facts, &limits, &l->now.sub);
     run_note(&l->now.facts, report, l->now.note, sizeof(l->now.note));
     if (l->now.verdict == TR_V_AC)
         return judge_output(t, l);
@@ -279,13 +287,16 @@ static bool once_more(const struct tests *t, const struct lane *l)
     return best->runs == 1 || best->verdict != c->verdict;
 }
 
-/* Keep the better of two runs: in time before not, then the faster. */
+/* Keep the better of two runs: in time before not, the CPU's word before the clock's, then the
+ * faster. */
 static void keep_best(struct lane *l)
 {
     unsigned runs = l->best.runs + 1;
     bool late = l->best.verdict == TR_V_TLE, now_late = l->now.verdict == TR_V_TLE;
-    bool better = runs == 1 || (late && !now_late) ||
-                  (late == now_late && l->now.facts.cpu_us < l->best.facts.cpu_us);
+    bool surer = late && now_late && l->best.sub != TR_SUB_NONE && l->now.sub == TR_SUB_NONE;
+    bool faster = late == now_late && l->now.facts.cpu_us < l->best.facts.cpu_us &&
+                  (l->now.sub == TR_SUB_NONE || l->best.sub != TR_SUB_NONE);
+    bool better = runs == 1 || (late && !now_late) || surer || faster;
 
     if (better)
         l->best = l->now;

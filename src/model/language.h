@@ -27,7 +27,7 @@ struct tr_lang {
     const char *slug; /* "cpp17" */
     const char *name; /* "C++17 (g++)" */
     struct tr_argv extensions;
-    const char *source;                        /* file name of the source in the box */
+    const char *source;     /* file name of the source in the box */
     struct tr_argv compile; /* no words: nothing to compile */
     const char *artifact; /* the one file that compiling leaves; the source when nothing compiles */
     struct tr_argv run;

@@ -76,35 +76,47 @@ void tr_score_settle(const struct tr_problem *p, struct tr_case *cases)
     }
 }
 
+/* The worst test decides: the whole share of the group is shown on its last test. */
+static void show_on_last(const struct tr_problem *p, struct tr_case *cases, size_t g, size_t last,
+                         int64_t points)
+{
+    for (size_t i = 0; i < p->ntests; i++) {
+        if (p->tests[i].group == g)
+            cases[i].points = i == last ? points : 0;
+    }
+}
+
+static struct tr_group_score sum_group(const struct tr_problem *p, struct tr_case *cases, size_t g)
+{
+    struct tr_group_score s = {.full = true, .skipped = true};
+    int64_t least = TR_SHARE_FULL;
+    size_t last = p->ntests;
+
+    for (size_t i = 0; i < p->ntests; i++) {
+        struct tr_case *c = &cases[i];
+
+        if (p->tests[i].group != g)
+            continue;
+        s.skipped = s.skipped && !ran(c);
+        s.full = s.full && c->verdict == TR_V_AC && c->share == TR_SHARE_FULL;
+        least = c->share < least ? c->share : least;
+        c->points = p->tests[i].points * c->share / TR_SHARE_FULL;
+        s.points += c->points;
+        last = i;
+    }
+    if (p->groups[g].rule == TR_GROUP_MIN && last < p->ntests) {
+        s.points = p->groups[g].points * least / TR_SHARE_FULL;
+        show_on_last(p, cases, g, last, s.points);
+    }
+    return s;
+}
+
 static void sum_groups(const struct tr_problem *p, struct tr_case *cases,
                        struct tr_group_score *groups, struct tr_score *ret)
 {
     for (size_t g = 0; g < p->ngroups; g++) {
-        const struct tr_group *group = &p->groups[g];
-        struct tr_group_score s = {.full = true, .skipped = true};
-        int64_t least = TR_SHARE_FULL;
-        size_t last = p->ntests;
+        struct tr_group_score s = sum_group(p, cases, g);
 
-        for (size_t i = 0; i < p->ntests; i++) {
-            struct tr_case *c = &cases[i];
-
-            if (p->tests[i].group != g)
-                continue;
-            s.skipped = s.skipped && !ran(c);
-            s.full = s.full && c->verdict == TR_V_AC && c->share == TR_SHARE_FULL;
-            least = c->share < least ? c->share : least;
-            c->points = p->tests[i].points * c->share / TR_SHARE_FULL;
-            s.points += c->points;
-            last = i;
-        }
-        if (group->rule == TR_GROUP_MIN && last < p->ntests) {
-            /* The worst test decides: the whole share of the group is shown on its last test. */
-            s.points = group->points * least / TR_SHARE_FULL;
-            for (size_t i = 0; i < p->ntests; i++) {
-                if (p->tests[i].group == g)
-                    cases[i].points = i == last ? s.points : 0;
-            }
-        }
         ret->points += s.points;
         if (groups)
             groups[g] = s;
@@ -144,9 +156,7 @@ void tr_score_sum(const struct tr_problem *p, struct tr_case *cases, struct tr_g
         ret->time_us = 0;
     if (p->scoring == TR_SCORING_ACM)
         ret->points = ret->verdict == TR_V_AC ? 100 * TR_POINT : 0;
-    else if (ret->verdict == TR_V_AC && !all_full)
-        ret->sub = TR_SUB_PC;
-    else if (ret->verdict == TR_V_WA && ret->points > 0)
+    else if ((ret->verdict == TR_V_AC && !all_full) || (ret->verdict == TR_V_WA && ret->points > 0))
         ret->sub = TR_SUB_PC;
 }
 

@@ -7,6 +7,7 @@
 
 #include "model/language.h"
 #include "model/problem.h"
+#include "model/verdict.h"
 
 struct tr_task {
     const char *submit_id;
@@ -38,8 +39,9 @@ struct tr_task {
 
 /* What judging a task gave: beside the cases, which the score was made of. */
 struct tr_compile_report {
-    bool ran;    /* false for languages that do not compile */
-    bool cached; /* nothing was compiled, it had been before */
+    enum tr_verdict verdict; /* AC or CE */
+    bool ran;                /* false for languages that do not compile */
+    bool cached;             /* nothing was compiled, it had been before */
     int64_t time_us;
     int64_t memory_kib;
     const char *log;     /* valid UTF-8, at most TR_COMPILE_LOG_MAX bytes; "" when silent */

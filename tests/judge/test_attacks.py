@@ -137,7 +137,7 @@ def test_hostile_programs_get_their_verdict(label, body, verdict, sub, judge, pr
     assert r.verdict == verdict, r
     if sub:
         assert r.sub == sub, r
-    if label.startswith("19"):
+    if label.startswith("19") and not r.sub:  # a starved machine ends it by the clock
         assert 500_000 < r.cases[0]["time_us"] <= 505_000 + 20_000 * (r.cases[0].get("runs", 1) > 1), r
 
 
