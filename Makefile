@@ -26,8 +26,8 @@ run: build
 	@echo; echo "A wrong one (the same with wrong_answer/difference.cpp):"
 	@$(TRIBUNAL) judge $(EXAMPLE)/submissions/wrong_answer/difference.cpp -p $(EXAMPLE); [ $$? -eq 1 ]
 
-test: 
-	@dev/setup test
+test:
+	@dev/setup test langs
 	@$(MAKE) --no-print-directory build
 	@dev/test $(if $(AGAIN),--again) $(SUITES)
 
@@ -35,7 +35,7 @@ soak:
 	@TRIBUNAL_SOAK=1 $(MAKE) --no-print-directory test
 
 check:
-	@dev/setup test
+	@dev/setup test langs
 	@$(MAKE) --no-print-directory build
 	@dev/test $(if $(AGAIN),--again) checks
 

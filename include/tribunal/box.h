@@ -142,6 +142,7 @@ struct tbox_report {
     int64_t steal_us;     /* taken by the hypervisor while it ran (whole machine) */
     int64_t throttled_us; /* by a CPU quota above us */
     int64_t pressure_us;  /* time in which it wanted a CPU and had none */
+    int64_t ended_us;     /* CLOCK_MONOTONIC when the end of its first process was seen */
     char note[160];       /* a sentence for people; never parse it */
 };
 
@@ -179,7 +180,9 @@ TR_PUBLIC int tbox_kill(tbox *box, struct tr_err *err);
 
 /* Two boxes, the output of each the input of the other (fd[0] and fd[1] of both specs are ignored).
  * Both run to their end; *ret_first (may be NULL) is 0 or 1, who ended first. When one ends, the
- * other sees end of file; its wall limit bounds the wait. */
+ * other sees end of file; its wall limit bounds the wait. The order is by ended_us: when one ends
+ * because the other did, on a busy machine, the two may be seen in the wrong order, a scheduling
+ * delay apart. */
 TR_PUBLIC int tbox_run_pair(tbox *const boxes[2], const struct tbox_spec specs[2],
                             struct tbox_report ret[2], int *ret_first, struct tr_err *err);
 

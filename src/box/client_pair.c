@@ -52,7 +52,6 @@ struct pair {
     tbox *const *boxes;
     struct tbox_report *reports;
     bool done[2];
-    int first;
     int failed;
 };
 
@@ -64,8 +63,6 @@ static void step(struct pair *p, int i, struct tr_err *err)
     if (r == 0)
         return;
     p->done[i] = true;
-    if (p->first < 0)
-        p->first = i;
     if (r > 0 || p->failed < 0)
         return;
     p->failed = r; /* a fault in one ends the other */
@@ -76,7 +73,7 @@ static void step(struct pair *p, int i, struct tr_err *err)
 int tbox_run_pair(tbox *const boxes[2], const struct tbox_spec specs[2], struct tbox_report ret[2],
                   int *ret_first, struct tr_err *err)
 {
-    struct pair p = {.boxes = boxes, .reports = ret, .first = -1};
+    struct pair p = {.boxes = boxes, .reports = ret};
     int r = start_both(boxes, specs, err);
 
     if (r < 0)
@@ -94,6 +91,6 @@ int tbox_run_pair(tbox *const boxes[2], const struct tbox_spec specs[2], struct 
         }
     }
     if (p.failed == 0 && ret_first)
-        *ret_first = p.first;
+        *ret_first = ret[1].ended_us < ret[0].ended_us;
     return p.failed;
 }

@@ -97,6 +97,7 @@ static int lost(tbox *box, struct tbox_report *ret, struct tr_err *err)
     *ret = (struct tbox_report){.cause = TBOX_MEMORY,
                                 .signal = 9,
                                 .wall_us = wall,
+                                .ended_us = tr_clock_mono_us(),
                                 .memory_bytes = box->limits.memory_bytes,
                                 .written_bytes = box->seen.written_bytes,
                                 .pids_peak = 1,

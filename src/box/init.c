@@ -232,6 +232,7 @@ static void fill_report(struct state *s, const struct box_watch *w, const struct
         .user_us =
             total > 0 && user > 0 ? (int64_t)((double)cpu * (double)user / (double)total) : 0,
         .wall_us = w->wall_us > 0 ? w->wall_us : 0,
+        .ended_us = w->started_us + w->wall_us,
         .memory_bytes = none ? w->maxrss_bytes : u->memory_bytes,
         .throttled_us = u->throttled_us > 0 ? u->throttled_us : 0,
         .pressure_us = u->pressure_us > 0 ? u->pressure_us : 0,

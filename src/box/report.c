@@ -25,7 +25,7 @@ int box_report_read(const struct box_wire_report *msg, size_t len, struct tr_err
     if (len != sizeof(*msg) || msg->zero != 0 || !memchr(msg->note, 0, sizeof(msg->note)))
         return tr_fail(err, TR_E_PARSE, 0, "report is malformed");
     if (msg->cpu_us < 0 || msg->user_us < 0 || msg->system_us < 0 || msg->wall_us < 0 ||
-        msg->throttled_us < 0 || msg->pressure_us < 0)
+        msg->throttled_us < 0 || msg->pressure_us < 0 || msg->ended_us < 0)
         return tr_fail(err, TR_E_PARSE, 0, "report has a negative time");
     if (msg->ended_by > TBOX_CANCEL || !(WIFEXITED(msg->status) || WIFSIGNALED(msg->status)))
         return tr_fail(err, TR_E_PARSE, 0, "report has an unknown end");
@@ -114,6 +114,7 @@ void box_report_make(const struct box_wire_report *in, const struct box_seen *se
         .steal_us = seen->steal_us,
         .throttled_us = in->throttled_us,
         .pressure_us = in->pressure_us,
+        .ended_us = in->ended_us,
     };
     sentence(limits, ret);
     size_t used = strlen(ret->note);

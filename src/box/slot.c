@@ -22,28 +22,40 @@ enum {
     SLOTS_MAX = 4096
 };
 
-/* Root: one place for the host. Others: their own runtime folder, since uids are their own too. */
-static int open_folder(struct tr_err *err)
+/* A folder that is ours alone, made if need be. */
+static int open_own(const char *path, struct tr_err *err)
 {
-    const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
-    char path[256];
+    struct stat st;
 
-    if (geteuid() == 0)
-        (void)snprintf(path, sizeof(path), "/run/tribunal-box");
-    else if (runtime && runtime[0] == '/' && access(runtime, W_OK) == 0)
-        (void)snprintf(path, sizeof(path), "%.200s/tribunal-box", runtime);
-    else
-        (void)snprintf(path, sizeof(path), "/tmp/tribunal-box-%u", geteuid());
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return tr_fail(err, TR_E_IO, errno, "make '%s'", path);
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat st;
     /* In /tmp somebody else may have been first: then it is not ours to trust. */
     if (dir < 0 || fstat(dir, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 022) != 0) {
         tr_close(&dir);
         return tr_fail(err, TR_E_DENIED, 0, "'%s' is not a folder of ours alone", path);
     }
     return dir;
+}
+
+/* Root: one place for the host. Others: their own runtime folder, since uids are their own too.
+ * /tmp where neither can be written. */
+static int open_folder(struct tr_err *err)
+{
+    const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+    char path[256] = "";
+    int dir = TR_E_IO;
+
+    if (geteuid() == 0)
+        (void)snprintf(path, sizeof(path), "/run/tribunal-box");
+    else if (runtime && runtime[0] == '/')
+        (void)snprintf(path, sizeof(path), "%.200s/tribunal-box", runtime);
+    if (*path)
+        dir = open_own(path, err);
+    if (dir >= 0)
+        return dir;
+    (void)snprintf(path, sizeof(path), "/tmp/tribunal-box-%u", geteuid());
+    return open_own(path, err);
 }
 
 int box_slot_take(struct box_slot *ret, struct tr_err *err)

@@ -90,6 +90,7 @@ struct box_wire_report {
     int64_t user_us;
     int64_t system_us;
     int64_t wall_us;
+    int64_t ended_us;
     uint64_t memory_bytes;
     int64_t throttled_us;
     int64_t pressure_us;

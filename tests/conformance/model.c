@@ -32,6 +32,7 @@ struct model_job {
     int prio, attempts, max_attempts;
     int key; /* 0: none */
     int queue;
+    bool ours; /* held by the main handle when another one dies */
 };
 static struct model_job jobs[JOBS_MAX];
 static int njobs;
@@ -262,19 +263,12 @@ static void do_die(void)
     if (draw(5))
         return;
     tq *victim = open_one();
-    int64_t before[JOBS_MAX / 100] = {0};
-    int n = 0;
-    for (int i = 0; i < njobs && n < JOBS_MAX / 100; i++)
-        if (jobs[i].state == TQ_RUNNING)
-            before[n++] = jobs[i].id;
+    for (int i = 0; i < njobs; i++)
+        jobs[i].ours = jobs[i].state == TQ_RUNNING;
     claim_on(victim, 1);
     tq_close(victim);
     for (int i = 0; i < njobs; i++) {
-        bool had = false;
-
-        for (int k = 0; k < n; k++)
-            had |= before[k] == jobs[i].id;
-        if (jobs[i].state != TQ_RUNNING || had)
+        if (jobs[i].state != TQ_RUNNING || jobs[i].ours)
             continue;
         dead++;
         jobs[i].state = jobs[i].attempts >= jobs[i].max_attempts ? TQ_DEAD : TQ_SCHEDULED;

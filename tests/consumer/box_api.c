@@ -171,7 +171,8 @@ static void two_boxes_talk(tbox *a)
     CHECK(tbox_run_pair(both, s, r, &first, &err) == 0);
     CHECK(r[0].cause == TBOX_EXIT && r[0].exit_code == 0);
     CHECK(r[1].cause == TBOX_EXIT && r[1].exit_code == 0);
-    CHECK(first == 0);
+    /* The second ends because the first did: in doubt only within a scheduling delay. */
+    CHECK(first == 0 || r[0].ended_us - r[1].ended_us < 50000);
     /* Both wait for the other: idle until the wall limit, and no hang. */
     s[0] = spec_of(echo);
     s[0].limits.wall_us = s[1].limits.wall_us = 200000;
