@@ -62,8 +62,10 @@ struct tbox_options {
     enum tbox_cgroup cgroup;
     enum tbox_userns userns;
     const char *root; /* an unpacked image instead of the host's system folders; or NULL */
-    const char *const
-        *dirs;           /* more host folders, read-only at the same place; NULL-ended or NULL */
+    /* More host folders, read-only; NULL-ended or NULL. "/host/path" appears at the same place,
+     * "/host/path:/inside" elsewhere; not below /w, /tmp, /dev or /proc, which are the box's own.
+     */
+    const char *const *dirs;
     uint64_t work_bytes; /* ceiling of /w, /tmp and /dev/shm together; 0: 256 MiB */
     uint32_t work_files; /* files and folders in them; 0: 4096 */
     bool strict;         /* fail instead of running with less than the full set of limits */

@@ -161,6 +161,34 @@ static int collect_image(struct box_mounts *m, const char *root, struct tr_err *
     return r;
 }
 
+/* One more folder of the host: "/path" or "/path:/inside". */
+static int collect_dir(struct box_mounts *m, const char *spec, struct tr_err *err)
+{
+    static const char *const ours[] = {"/w", "/tmp", "/dev", "/proc"};
+    const char *colon = NULL;
+
+    for (const char *c = strstr(spec, ":/"); c; c = strstr(c + 1, ":/"))
+        colon = c; /* the last: the host's path may hold one */
+    const char *inside = colon ? colon + 1 : spec;
+    tr_autofree char *path = strndup(spec, colon ? (size_t)(colon - spec) : strlen(spec));
+
+    if (!path)
+        return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
+    for (size_t i = 0; i < TR_ARRAY_LEN(ours); i++) {
+        size_t n = strlen(ours[i]);
+
+        /* A folder there would be hidden by the box's own, or be emptied after the first run. */
+        if (strncmp(inside, ours[i], n) == 0 && (inside[n] == '/' || inside[n] == '\0'))
+            return tr_fail(err, TR_E_USAGE, 0,
+                           "folder '%s' cannot be shown below %s of the box; name another place: "
+                           "%s:/somewhere",
+                           path, ours[i], path);
+    }
+    if (inside[1] == '\0' || strstr(inside, "/../"))
+        return tr_fail(err, TR_E_USAGE, 0, "'%s' is no place for a folder in the box", inside);
+    return collect(m, path, inside + 1, err);
+}
+
 int box_mounts_collect(const struct box_config *cfg, struct box_mounts **ret, struct tr_err *err)
 {
     static struct box_mounts all; /* one container per process: this process becomes it */
@@ -175,7 +203,7 @@ int box_mounts_collect(const struct box_config *cfg, struct box_mounts **ret, st
     for (size_t i = 0; r == 0 && !cfg->root && i < TR_ARRAY_LEN(host_paths); i++)
         r = collect_pattern(m, host_paths[i], err);
     for (size_t i = 0; r == 0 && i < cfg->ndirs; i++)
-        r = collect(m, cfg->dirs[i], cfg->dirs[i] + 1, err);
+        r = collect_dir(m, cfg->dirs[i], err);
     for (size_t i = 0; r == 0 && i < TR_ARRAY_LEN(devices); i++) {
         char path[32];
 

@@ -88,7 +88,7 @@ static const char help[] =
     "limits   --time 1s --wall 3s --memory 256M --stack SIZE --pids 64 --output 64M\n"
     "         --file-size 64M --open-files 256 --files 4096 --work-size 256M --cpu N\n"
     "files    --stdin F --stdout F --stderr F --put SRC[:NAME] --get NAME:DST --env K=V\n"
-    "         --root DIR --dir DIR\n"
+    "         --root DIR --dir DIR[:INSIDE]\n"
     "box      --profile run|compile|checker --userns auto|always|never\n"
     "         --cgroup auto|v2|v1|hybrid|none --strict\n"
     "more     --repeat N --then 'COMMAND ARGUMENT...' --json\n"

@@ -191,7 +191,7 @@ static int slots_rate(const struct options *o, unsigned n, double *ret, struct t
         pid_t pid = fork();
 
         if (pid == 0)
-            _exit(one_of_several(o, to, err) < 0);
+            _exit(one_of_several(o, to, err) < 0 ? 1 : 0);
         if (pid < 0)
             return tr_fail(err, TR_E_IO, errno, "start a slot");
     }

@@ -157,7 +157,7 @@ static struct worker *open_workers(const struct bench *b, struct tr_err *err)
     struct worker *w = calloc((size_t)b->threads, sizeof(*w));
     int r = w ? 0 : tr_fail(err, TR_E_NOMEM, 0, "no memory");
 
-    for (int i = 0; i < b->threads && r >= 0; i++) {
+    for (int i = 0; w && i < b->threads && r >= 0; i++) {
         w[i].b = b;
         w[i].jobs = b->jobs / b->threads;
         r = open_quiet(b, &w[i].q, err);

@@ -68,7 +68,7 @@ int tr_json_text(const json_t *o, const char *where, const char *name, struct tr
     size_t len = 0;
     int r = tr_json_bytes(o, where, name, a, &text, &len, err);
 
-    if (r <= 0)
+    if (r <= 0 || !text)
         return r;
     if (strlen(text) != len)
         return wrong(where, name, "a text without NUL characters", err);

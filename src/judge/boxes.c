@@ -66,9 +66,9 @@ static int open_box(struct boxes *b, struct entry *e, struct tr_err *err)
         /* Precompiled headers are 100 MB; objects and class files come beside. */
         o.work_bytes = UINT64_C(1) << 30;
         o.work_files = 65536; /* go's build cache */
-        dirs[n++] = b->j->pch_path;
+        dirs[n++] = b->j->pch_dir;
         if (b->j->o.include)
-            dirs[n++] = b->j->o.include;
+            dirs[n++] = b->j->include_dir;
         o.dirs = dirs;
     } else if (e->profile == TBOX_CHECKER) {
         o.work_bytes = UINT64_C(4) << 30; /* input, output and answer; charged when filled */

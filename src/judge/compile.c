@@ -93,7 +93,7 @@ static const char **command(struct tr_judge *j, const struct compile_job *job,
     if (pch)
         words[n++] = tr_arena_printf(arena, "-I%s", pch);
     if (job->helper && j->o.include && job->lang->pch)
-        words[n++] = tr_arena_printf(arena, "-I%s", j->o.include);
+        words[n++] = "-I" INCLUDE_INSIDE;
     for (size_t i = 1; i < c->count; i++)
         words[n++] = c->words[i];
     return words;

@@ -55,7 +55,10 @@ static int make_folders(struct tr_judge *j, struct tr_err *err)
     uint64_t bytes = j->o.cache_bytes ? j->o.cache_bytes : UINT64_C(2) << 30;
 
     j->pch_path = tr_arena_printf(&j->arena, "%s/headers", j->cache_path);
-    if (!compiled || !j->pch_path)
+    j->pch_dir = tr_arena_printf(&j->arena, "%s:" PCH_INSIDE, j->pch_path ? j->pch_path : "");
+    j->include_dir =
+        tr_arena_printf(&j->arena, "%s:" INCLUDE_INSIDE, j->o.include ? j->o.include : "");
+    if (!compiled || !j->pch_path || !j->pch_dir || !j->include_dir)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory");
     int r = tr_fs_mkdirs(AT_FDCWD, j->pch_path, 0755, err);
     if (r < 0 || j->o.no_cache)

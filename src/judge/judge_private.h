@@ -29,8 +29,10 @@ struct tr_judge {
     struct tr_arena arena;
     struct tr_langs langs;
     const char *cache_path;
-    const char *pch_path;
-    struct tr_cache *cache; /* NULL with no_cache */
+    const char *pch_path;    /* precompiled headers on the host */
+    const char *pch_dir;     /* "…:" PCH_INSIDE, for tbox_options.dirs */
+    const char *include_dir; /* the same for o.include */
+    struct tr_cache *cache;  /* NULL with no_cache */
     struct boxes *boxes;
 };
 
@@ -71,7 +73,12 @@ int file_text(int fd, size_t max, struct tr_arena *arena, const char **ret, size
 
 /* ---- pch.c */
 
-/* The folder to put before all others with -I, or NULL when there is no precompiled header. */
+/* Where the compiler's box shows our folders, whatever they are called on the host. */
+#define PCH_INSIDE "/judge/headers"
+#define INCLUDE_INSIDE "/judge/include"
+
+/* The folder, as seen inside, to put before all others with -I, or NULL when there is no
+ * precompiled header. */
 const char *pch_folder(const struct tr_judge *j, const struct tr_lang *lang,
                        struct tr_arena *arena);
 

@@ -87,7 +87,9 @@ const char *pch_folder(const struct tr_judge *j, const struct tr_lang *lang, str
     const char *folder = j->o.no_pch ? NULL : folder_path(j, lang, arena);
     const char *file = folder ? tr_arena_printf(arena, "%s/%s.gch", folder, lang->pch) : NULL;
 
-    return file && access(file, R_OK) == 0 ? folder : NULL;
+    if (!file || access(file, R_OK) < 0)
+        return NULL;
+    return tr_arena_printf(arena, PCH_INSIDE "%s", strrchr(folder, '/'));
 }
 
 /* Readable for everybody: the compiler in the box has another uid. */

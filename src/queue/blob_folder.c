@@ -88,6 +88,7 @@ static int list_one(int dirfd, const char *sub, int64_t before_us,
     TR_CLEANUP(closedirp) DIR *d = fd < 0 ? NULL : fdopendir(fd);
     int r = 0;
 
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     for (const struct dirent *e; d && r >= 0 && (e = readdir(d)) != NULL;) {
         struct stat st;
 

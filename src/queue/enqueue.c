@@ -198,7 +198,7 @@ static int rank_all(struct tqi_link *l, struct tqi_new *news, size_t n, struct t
         if (!it->group_key || it->delay_us > 0 || it->run_at_us > 0)
             continue;
         for (size_t k = i; k-- > 0 && i - k <= 256 && !news[i].rank;)
-            if (news[k].rank && news[k].item.priority == it->priority &&
+            if (news[k].rank && news[k].item.group_key && news[k].item.priority == it->priority &&
                 !strcmp(news[k].item.group_key, it->group_key) &&
                 !strcmp(news[k].item.queue, it->queue))
                 news[i].rank = news[k].rank + 1;
@@ -300,7 +300,7 @@ static int enqueue(tq *q, const struct tq_tx *tx, const struct tq_item *items, s
         return tr_fail(err, n > TQ_BATCH_MAX ? TR_E_LIMIT : TR_E_USAGE, 0,
                        "a call enqueues 1 … %d jobs", (int)TQ_BATCH_MAX);
     tr_autofree struct tqi_new *news = calloc(n, sizeof(*news));
-    tr_autofree struct tqi_new **plain = calloc(n, sizeof(*plain));
+    tr_autofree struct tqi_new **plain = calloc(n, sizeof(*plain)); /* NOLINT: pointers */
     if (!news || !plain)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for %zu jobs", n);
     bool simple = n == 1 && q->be == BE_POSTGRES;

@@ -20,7 +20,7 @@ struct tqi_new {
 enum {
     TQI_INSERT_COLS = 15
 };
-void tqi_new_cells(const struct tqi_new *n, struct tq_val cells[TQI_INSERT_COLS]);
+void tqi_new_cells(const struct tqi_new *n, struct tq_val c[TQI_INSERT_COLS]);
 extern const char tqi_insert_types[];
 
 /* Insert one; 1 and n->out.id, or 0 when a unique key is in the way. */

@@ -146,7 +146,7 @@ struct tq_batch {
     int failed;
 };
 tq_batch *tqi_batch_new(void);
-int tqi_batch_row(void *batch, const struct tq_val *cols, int ncols); /* a tq_row_fn */
+int tqi_batch_row(void *arg, const struct tq_val *c, int ncols); /* a tq_row_fn for a batch */
 void tqi_batch_sort(tq_batch *b);
 void tqi_batch_drop(tq_batch *b, int i);
 static inline void tqi_batch_freep(tq_batch **b)
@@ -162,8 +162,8 @@ int tqi_promote(struct tqi_link *l, const char *queue, struct tr_err *err);
 int tqi_group_rank(struct tqi_link *l, const char *queue, int prio, const char *group, int64_t *ret,
                    struct tr_err *err);
 
-int tqi_mark_claim(struct tqi_link *l, struct tqi_queue *m, const struct tq_val params[6],
-                   tq_batch *b, struct tr_err *err);
+int tqi_mark_claim(struct tqi_link *l, struct tqi_queue *m, const struct tq_val p[6], tq_batch *b,
+                   struct tr_err *err);
 void tqi_mark_reset(tq *q, const char *queue); /* NULL: all queues */
 void tqi_mark_lower(tq *q, const char *queue, int64_t prio, int64_t rank, int64_t id);
 

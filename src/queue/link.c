@@ -50,6 +50,7 @@ static int exec_expanded(struct tqi_link *l, const struct tq_text *t, const stru
     return call_driver(l, &call, ret_affected, err);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): eight words that every statement needs */
 int tqi_exec(struct tqi_link *l, enum tq_stmt s, const struct tq_val *params, int nparams,
              tq_row_fn row, void *row_arg, int64_t *ret_affected, struct tr_err *err)
 {

@@ -434,7 +434,7 @@ static int settle(tq *q, const struct tq_tx *tx, struct tq_settlement *items, si
                        (int)TQ_BATCH_MAX);
     tr_autofree struct tqi_finish *fin = calloc(n, sizeof(*fin));
     tr_autofree struct tqi_requeue *req = calloc(n, sizeof(*req));
-    tr_autofree struct tq_settlement **of = calloc(2 * n, sizeof(*of));
+    tr_autofree struct tq_settlement **of = calloc(2 * n, sizeof(*of)); /* NOLINT: pointers */
     tr_autofree int64_t *locked = calloc(n, sizeof(*locked));
     if (!fin || !req || !of || !locked)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory to settle %zu jobs", n);

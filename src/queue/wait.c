@@ -61,7 +61,7 @@ int tq_woken(tq *q, struct tr_err *err)
 
 static int peek_op(struct tqi_link *l, void *arg, struct tr_err *err)
 {
-    struct tq_val p = tqi_text(arg);
+    struct tq_val p = tqi_text(*(const char **)arg);
     int64_t wait = -1;
 
     int r = tqi_scalar(l, S_PEEK, &p, 1, &wait, err);
@@ -100,36 +100,64 @@ static int64_t next_pause(const tq *q, int round)
     return us - us / 4 + (int64_t)tr_random_below((uint64_t)(us / 2));
 }
 
+/* What one round of waiting remembers of the one before. */
+struct waiting {
+    const char *queue;
+    int round;
+    int64_t seen;    /* SQLite: the file's version when it was last looked at; -1: never */
+    int64_t version; /* … and now */
+};
+
+/* SQLite has no push: dead neighbours and the file's version tell. 1: something may be ready. */
+static int look_at_file(tq *q, struct waiting *w, struct tr_err *err)
+{
+    if (w->round % 4 == 0) {
+        int r = tq_reclaim(q, 100, err); /* a look, unless somebody has died */
+
+        if (r != 0)
+            return r < 0 ? r : 1;
+    }
+    int r = tqi_run(q, OP_READ, version_op, &w->version, err);
+    if (r < 0)
+        return r;
+    return !w->queue && w->seen >= 0 && w->version != w->seen;
+}
+
+/* Ask the database about the one queue; 1: something is ready, 0: *pause is cut to what is due. */
+static int look_at_queue(tq *q, const struct waiting *w, int64_t *pause, struct tr_err *err)
+{
+    const char *queue = w->queue;
+
+    if (!queue || (q->be == BE_SQLITE && w->version == w->seen && w->round % 20 != 0))
+        return 0;
+    int r = tqi_run(q, OP_READ, peek_op, &queue, err);
+    if (r <= 0)
+        return r < 0 ? r : 1;
+    *pause = *pause < r ? *pause : r;
+    return 0;
+}
+
 int tq_wait(tq *q, const char *queue, int64_t timeout_us, struct tr_err *err)
 {
-    int64_t until = tr_clock_mono_us() + timeout_us, seen = -1, version = -1;
-    int r = 0;
+    int64_t until = tr_clock_mono_us() + timeout_us;
+    struct waiting w = {.queue = queue, .seen = -1, .version = -1};
 
     (void)listen_begin(q, NULL);
-    for (int round = 0;; round++) {
-        int64_t left = until - tr_clock_mono_us(), pause = next_pause(q, round);
+    for (;; w.round++) {
+        int64_t left = until - tr_clock_mono_us();
+        int64_t pause = next_pause(q, w.round);
+        int r = q->be == BE_SQLITE ? look_at_file(q, &w, err) : 0;
 
-        if (q->be == BE_SQLITE && round % 4 == 0) {
-            r = tq_reclaim(q, 100, err); /* a look, unless somebody has died */
-            if (r != 0)
-                return r < 0 ? r : 1;
-        }
-        if (q->be == BE_SQLITE && (r = tqi_run(q, OP_READ, version_op, &version, err)) < 0)
+        if (r == 0)
+            r = look_at_queue(q, &w, &pause, err);
+        if (r != 0)
             return r;
-        if (queue && (q->be != BE_SQLITE || version != seen || round % 20 == 0)) {
-            r = tqi_run(q, OP_READ, peek_op, (void *)(uintptr_t)queue, err);
-            if (r <= 0)
-                return r < 0 ? r : 1;
-            pause = pause < r ? pause : r; /* something is due by then */
-        } else if (!queue && seen >= 0 && version != seen) {
-            return 1;
-        }
-        seen = version;
+        w.seen = w.version;
         if (left <= 0)
             return 0;
         if (nap(q, pause < left ? pause : left))
             return 1;
-        if (!queue && q->be != BE_SQLITE && !q->listening && round >= 8)
+        if (!queue && q->be != BE_SQLITE && !q->listening && w.round >= 8)
             return 1; /* nothing to ask about one queue and no push: look yourself */
     }
 }
