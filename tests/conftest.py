@@ -9,8 +9,29 @@ import contextlib
 import os
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 import harness
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "measures: a number that a busy neighbour may spoil; it has "
+                                       "two more tries")
+
+
+def pytest_runtest_protocol(item, nextitem):
+    """A test marked `measures` fails only when three tries in a row fail."""
+    if not item.get_closest_marker("measures"):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for left in (2, 1, 0):
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        if left == 0 or not any(r.failed for r in reports):
+            break
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 def start_or_skip(name):

@@ -12,6 +12,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.measures
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TRIBUNAL_BUILD", ROOT / "build"))
 BOX = os.environ.get("TRIBUNAL_BOX", str(BUILD / "src/boxd/tribunal-box"))

@@ -6,6 +6,7 @@ it should, that the honest runs around it are as good as the first, and that not
 
 import hashlib
 import os
+import re
 
 import pytest
 
@@ -115,13 +116,12 @@ def complaints_about_honest(o, ctx, first):
     return found + [f"differs from the first run: {line}" for line in sorted(differs)]
 
 
-@pytest.mark.parametrize("row", rows.ROWS, ids=lambda r: r.id)
-def test_attack(row, mode, round, shop, slot_folder, skip_row):
-    if row.id not in rows_of_mode(mode):
-        skip_row(mode, f"{len(rows.ROWS) - len(rows_of_mode(mode))} rows of the table", SHORT)
-    for feature in row.needs:
-        if feature in mode.lacks:
-            skip_row(mode, row.id, mode.lacks[feature])
+# What a busy neighbour can spoil: numbers of a run, never what it reached or left behind.
+MEASURED = re.compile(r"used \d+ KiB|memory \d+ KiB|overshoot of|honest runs after|cause (wall|cpu)")
+
+
+def try_row(row, mode, shop, slot_folder):
+    """One time honest, attack, honest, attack, honest in a new slot: what is wrong."""
     ctx = Context(mode, row, shop, slot_folder)
     before = boxtool.Leftovers(slot_folder, ctx.mark, mode.uid)
     puts = {"a": shop.programs["attacker"]}
@@ -146,4 +146,18 @@ def test_attack(row, mode, round, shop, slot_folder, skip_row):
     if ctx.best.get("overshoot_us", 0) > OVERSHOOT_US:
         found.append(f"overshoot of {ctx.best['overshoot_us']} us in the better of two runs")
     found += [f"left: {c}" for c in before.complaints()]
+    return found
+
+
+@pytest.mark.parametrize("row", rows.ROWS, ids=lambda r: r.id)
+def test_attack(row, mode, round, shop, slot_folder, skip_row):
+    if row.id not in rows_of_mode(mode):
+        skip_row(mode, f"{len(rows.ROWS) - len(rows_of_mode(mode))} rows of the table", SHORT)
+    for feature in row.needs:
+        if feature in mode.lacks:
+            skip_row(mode, row.id, mode.lacks[feature])
+    for _ in range(3):
+        found = try_row(row, mode, shop, slot_folder)
+        if not found or not all(MEASURED.search(f) for f in found):
+            break
     assert not found, "\n".join(found)

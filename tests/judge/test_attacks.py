@@ -8,6 +8,8 @@ import pytest
 
 from judging import HONEST, Result, run
 
+pytestmark = pytest.mark.measures  # verdicts that hang on time, on machines that are shared
+
 BOMB = "\n".join(f"#define A{i} A{i-1} A{i-1}" for i in range(1, 27))
 
 COMPILE = [
