@@ -2,6 +2,7 @@
  *
  * cmd_judge.c - `tribunal judge`: a verdict here and now, without daemon or database.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,28 @@ static int load_task(struct session *s, const char *file, struct tr_err *err)
     return r;
 }
 
+/* Ctrl-C and a polite kill: what was unpacked is removed and the boxes are emptied first. */
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal)
+{
+    interrupted = signal;
+}
+
+static bool on_stop(void *arg)
+{
+    (void)arg;
+    return interrupted != 0;
+}
+
+static void catch_signals(void)
+{
+    const struct sigaction act = {.sa_handler = on_signal};
+
+    (void)sigaction(SIGINT, &act, NULL);
+    (void)sigaction(SIGTERM, &act, NULL);
+}
+
 static void on_compiled(void *arg, enum tr_verdict v, const struct tr_compile_report *c)
 {
     judge_view_compiled(arg, v, c);
@@ -195,9 +218,12 @@ static int judge_it(struct session *s, struct tr_err *err)
                             err);
     if (r < 0)
         return r;
-    if (!s->o->json)
-        job.events =
-            (struct tr_judge_events){.arg = &view, .compiled = on_compiled, .ended = on_ended};
+    job.events.stop = on_stop;
+    if (!s->o->json) {
+        job.events.arg = &view;
+        job.events.compiled = on_compiled;
+        job.events.ended = on_ended;
+    }
     r = tr_judge_run(s->slot.judge, &job, &s->arena, &o, err);
     if (r < 0)
         return r;
@@ -236,6 +262,7 @@ int cmd_judge(int argc, char **argv)
     TR_CLEANUP(session_done)
     struct session s = {.run = &run, .o = &o, .dirfd = -1, .package = {.dirfd = -1}};
     tr_arena_init(&s.arena, 256 << 20);
+    catch_signals();
     int r = slot_open(&s.slot, &o.slot, &err);
     if (r == 0)
         r = o.task ? load_task(&s, run.conf.args[0], &err) : load_file(&s, run.conf.args[0], &err);

@@ -124,16 +124,20 @@ static int start_both(tbox *const boxes[2], struct tbox_spec specs[2], int64_t b
     return r;
 }
 
-static int wait_both(tbox *const boxes[2], struct tbox_report ret[2], struct tr_err *err)
+static int wait_both(tbox *const boxes[2], const struct tr_judge_events *events,
+                     struct tbox_report ret[2], struct tr_err *err)
 {
     bool done[2] = {false, false};
 
     while (!done[0] || !done[1]) {
         struct pollfd fds[2];
 
+        if (stop_asked(events))
+            return stopped(err); /* the caller throws both boxes away */
+
         for (int i = 0; i < 2; i++)
             fds[i] = (struct pollfd){.fd = done[i] ? -1 : tbox_fd(boxes[i]), .events = POLLIN};
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+        if (poll(fds, 2, LOOK_MS) < 0 && errno != EINTR)
             return tr_fail(err, TR_E_IO, errno, "wait for the boxes");
         for (int i = 0; i < 2; i++) {
             int r = fds[i].revents ? tbox_step(boxes[i], &ret[i], err) : 0;
@@ -146,11 +150,11 @@ static int wait_both(tbox *const boxes[2], struct tbox_report ret[2], struct tr_
     return 0;
 }
 
-int stage_interact(struct check *c, const struct program *p, tbox *program_box, int cpu,
-                   struct tr_case *ret, struct tr_err *err)
+int stage_interact(struct check *c, const struct talk *t, struct tr_case *ret, struct tr_err *err)
 {
+    const struct program *p = t->program;
     struct tr_case ran = {.verdict = TR_V_NONE}, said = {.verdict = TR_V_NONE};
-    tbox *const boxes[2] = {program_box, c->box};
+    tbox *const boxes[2] = {t->box, c->box};
     struct tbox_report reports[2] = {{.cause = TBOX_EXIT}, {.cause = TBOX_EXIT}};
     struct tbox_spec specs[2];
     int64_t began[2] = {0, 0};
@@ -161,11 +165,12 @@ int stage_interact(struct check *c, const struct program *p, tbox *program_box, 
     if (r < 0)
         return r;
     program_spec(p, &specs[0]);
-    specs[0].cpu = cpu;
-    interactor_spec(c, p, cpu, &specs[1]);
+    specs[0].cpu = t->cpu;
+    specs[0].fd[2] = t->errfd;
+    interactor_spec(c, p, t->cpu, &specs[1]);
     r = start_both(boxes, specs, began, err);
     if (r == 0)
-        r = wait_both(boxes, reports, err);
+        r = wait_both(boxes, t->events, reports, err);
     if (r < 0)
         return r;
     bool long_after = began[1] + reports[1].wall_us + LONG_US < began[0] + reports[0].wall_us;

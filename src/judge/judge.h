@@ -59,11 +59,16 @@ const struct tr_langs *tr_judge_langs(const struct tr_judge *j);
 struct tr_judge_events {
     void *arg;
     void (*compiled)(void *arg, enum tr_verdict v, const struct tr_compile_report *c);
+    /* A test begins; said once, however often it is run. */
+    void (*started)(void *arg, size_t test);
     /* A test ended; tests may end out of order, and a later settlement may turn it into skipped. */
     void (*ended)(void *arg, size_t test, const struct tr_case *c);
-    /* Its output as the program left it; both fds belong to the judge. For logs. */
+    /* What the program left, just before `ended` of the same test (whose case has the resources);
+     * both fds are files that belong to the judge. Of an interactive test standard output is empty.
+     * For logs. */
     void (*output)(void *arg, size_t test, int stdout_fd, int stderr_fd);
-    /* Looked at between tests: true stops judging with TR_E_LOST. */
+    /* Looked at ten times a second, whatever runs: true kills it and ends judging with TR_E_LOST.
+     */
     bool (*stop)(void *arg);
 };
 
