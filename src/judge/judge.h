@@ -41,7 +41,8 @@ struct tr_judge_options {
     const char *include;   /* folder with testlib.h, for checkers; or NULL */
     const struct tr_judge_root *roots;
     size_t nroots;
-    bool no_cache; /* compile everything anew and keep nothing */
+    int64_t idle_us; /* a program that waits this long without using a CPU is stopped; 0: 1 s */
+    bool no_cache;   /* compile everything anew and keep nothing */
     bool no_pch;
 };
 
@@ -70,6 +71,9 @@ struct tr_judge_events {
     /* Looked at ten times a second, whatever runs: true kills it and ends judging with TR_E_LOST.
      */
     bool (*stop)(void *arg);
+    /* Of an interactive test, before `output`: who said what, in order, as plain text of at most 64
+     * KiB. Asking for it makes each message slower: it has to pass through our hands. */
+    void (*transcript)(void *arg, size_t test, const char *text, size_t len);
 };
 
 struct tr_job {

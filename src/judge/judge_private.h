@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "data/cache.h"
 #include "judge/judge.h"
+#include "judge/relay.h"
 #include "tribunal/box.h"
 
 /* ---- boxes.c: opened when first needed, made new between submissions */
@@ -133,6 +134,8 @@ struct program {
 };
 void program_spec(const struct program *p, struct tbox_spec *ret);
 void run_facts(const struct tbox_report *r, struct tr_run_facts *ret);
+/* We ended it because it waited. */
+void run_was_idle(struct tr_run_facts *f);
 /* Seen from outside: was somebody else on its core, and long enough to matter? */
 bool run_disturbed(const struct tbox_report *r);
 /* Words for people about how it ended. */
@@ -164,9 +167,11 @@ int checker_words(struct check *c, const struct tbox_report *r, struct tr_case *
 
 struct talk {
     const struct program *program;
-    tbox *box;                            /* the program's */
-    int errfd;                            /* the program's standard error, emptied before */
-    int cpu;                              /* of both */
+    tbox *box; /* the program's */
+    int errfd; /* the program's standard error, emptied before */
+    int cpu;   /* of both */
+    int64_t idle_us;
+    struct relay *relay;                  /* not open: it is closed by the caller; or NULL */
     const struct tr_judge_events *events; /* for its stop */
 };
 int stage_interact(struct check *c, const struct talk *t, struct tr_case *ret, struct tr_err *err);

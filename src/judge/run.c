@@ -51,6 +51,12 @@ void run_facts(const struct tbox_report *r, struct tr_run_facts *ret)
     };
 }
 
+void run_was_idle(struct tr_run_facts *f)
+{
+    f->cause = TR_CAUSE_IDLE;
+    f->signal = 0; /* it was ours */
+}
+
 bool run_disturbed(const struct tbox_report *r)
 {
     int64_t lost = r->steal_us + r->throttled_us + r->pressure_us;

@@ -37,6 +37,7 @@ struct lane {
     tbox *run_box, *check_box;
     int cpu;
     int64_t wall_us; /* the limit of this run: longer when the one before was starved */
+    bool idle;       /* stopped because it waited */
     int input, answer;
     int out, errfd;           /* the program's */
     int check_out, check_err; /* the checker's */
@@ -160,6 +161,8 @@ static int start_run(struct tests *t, struct lane *l)
     spec.fd[1] = l->out;
     spec.fd[2] = l->errfd;
     spec.cpu = l->cpu;
+    spec.idle_us = t->j->o.idle_us;
+    l->idle = false;
     /* A program that got no CPU has the clock against it through no fault of its own. */
     if (l->best.runs > 0 && l->best.disturbed)
         spec.limits.wall_us <<= l->best.runs;
@@ -192,6 +195,7 @@ static void fill_check(struct tests *t, struct lane *l, const struct helper *h)
 /* Both sides at once and to the end: an interactive test blocks the loop, and so runs alone. */
 static int run_interactive(struct tests *t, struct lane *l)
 {
+    TR_CLEANUP(relay_done) struct relay relay = {.ways = {{-1, -1}, {-1, -1}}};
     fill_check(t, l, t->job->interactor);
     l->check.output = -1;
     l->check.argv = checker_argv(t->job->interactor, true, l->check.full_points, t->arena);
@@ -201,6 +205,8 @@ static int run_interactive(struct tests *t, struct lane *l)
                         .box = l->run_box,
                         .errfd = l->errfd,
                         .cpu = l->cpu,
+                        .idle_us = t->j->o.idle_us,
+                        .relay = t->job->events->transcript ? &relay : NULL,
                         .events = t->job->events};
     int r = empty(t, l->check_err);
     if (r == 0)
@@ -209,6 +215,12 @@ static int run_interactive(struct tests *t, struct lane *l)
         r = stage_interact(&l->check, &talk, &l->now, t->err);
     if (r < 0)
         return r;
+    if (talk.relay) {
+        size_t len = 0;
+        const char *text = relay_text(&relay, &len);
+
+        t->job->events->transcript(t->job->events->arg, l->test, text, len);
+    }
     return settle(t, l);
 }
 
@@ -242,6 +254,8 @@ static int run_ended(struct tests *t, struct lane *l, const struct tbox_report *
 
     limits.wall_us = l->wall_us;
     run_facts(report, &l->now.facts);
+    if (l->idle && report->cause == TBOX_CANCEL)
+        run_was_idle(&l->now.facts);
     l->now.disturbed = run_disturbed(report);
     l->now.verdict = tr_verdict_of_run(&l->now.facts, &limits, &l->now.sub);
     run_note(&l->now.facts, report, l->now.note, sizeof(l->now.note));
@@ -371,6 +385,22 @@ static int wait_for_some(struct tests *t)
     return 0;
 }
 
+/* Nobody will ever answer a program whose input is a file: one that waits is stopped. */
+static int stop_idle(struct tests *t)
+{
+    for (size_t i = 0; i < t->nlanes; i++) {
+        struct lane *l = &t->lanes[i];
+
+        if (l->state != RUNNING || l->idle || tbox_idle_us(l->run_box) == 0)
+            continue;
+        l->idle = true;
+        int r = tbox_kill(l->run_box, t->err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 static int loop(struct tests *t)
 {
     const struct tr_judge_events *e = t->job->events;
@@ -387,6 +417,8 @@ static int loop(struct tests *t)
             continue;
         }
         r = wait_for_some(t);
+        if (r == 0)
+            r = stop_idle(t);
         if (r < 0)
             return r;
     }

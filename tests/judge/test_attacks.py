@@ -106,13 +106,14 @@ C = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <uni
 
 TIME = [
     ("19 busy loop", "for(;;);", "TLE", ""),
-    ("20 sleeps", "for(;;) pause();", "TLE", "WTL"),
-    ("21 closes all and sleeps", "close(0);close(1);close(2);for(;;) pause();", "TLE", "WTL"),
+    ("20 sleeps", "for(;;) pause();", "TLE", "ILE"),
+    ("20 naps", "for(;;){usleep(1000);for(volatile long k=0;k<200000;k++);}", "TLE", "WTL"),
+    ("21 closes all and sleeps", "close(0);close(1);close(2);for(;;) pause();", "TLE", "ILE"),
     ("24 system time", "for(;;) getppid();", "TLE", ""),
     ("28 timers", "signal(SIGALRM,SIG_IGN);struct itimerval t={{0,1},{0,1}};setitimer(ITIMER_REAL,&t,0);for(;;);",
      "TLE", ""),
     ("10 ignores signals", "for(int i=1;i<64;i++)signal(i,SIG_IGN);alarm(0);for(;;);", "TLE", ""),
-    ("9 stops itself", "raise(SIGSTOP);for(;;)pause();", "TLE", "WTL"),
+    ("9 stops itself", "raise(SIGSTOP);for(;;)pause();", "TLE", "ILE"),
     ("5 child burns", "if(fork()==0)for(;;);for(;;)pause();", "TLE", ""),
     ("11 own SIGKILL", "raise(SIGKILL);", "RTE", ""),
     ("12 own SIGXCPU", "raise(SIGXCPU);", "RTE", ""),
