@@ -28,8 +28,10 @@ bool again_wanted(const struct tr_limits *limits, const struct tr_case *now,
                   const struct tr_case *best, bool believe_tle)
 {
     bool near = hangs_on_time(limits, now);
-    /* Disturbance matters where time does: half the limit and more, or a limit broken. */
-    bool disturbed = now->disturbed && (near || now->facts.cpu_us * 2 >= limits->time_us);
+    /* Disturbance matters where time does: half the limit and more, or a limit broken; and a
+     * program that got no CPU looks like one that wanted none. */
+    bool disturbed = now->disturbed &&
+                     (near || now->sub == TR_SUB_ILE || now->facts.cpu_us * 2 >= limits->time_us);
 
     if (best->runs >= RUNS_MAX || now->verdict == TR_V_JE)
         return false;

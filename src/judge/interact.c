@@ -51,12 +51,6 @@ static void interactor_spec(const struct check *c, const struct program *p, int 
     spec->limits.wall_us = p->limits.wall_us + 10000000;
 }
 
-/* It was stopped for the clock while it had used little CPU: it waited. */
-static bool waited(const struct tr_run_facts *f)
-{
-    return f->cause == TR_CAUSE_WALL && f->idle_us * 2 > f->wall_us;
-}
-
 /* The program's failure is its own: nothing that the interactor did can have made it. */
 static bool own_failure(const struct tr_case *ran, bool long_after)
 {
@@ -234,13 +228,9 @@ int stage_interact(struct check *c, const struct talk *t, struct tr_case *ret, s
         return r;
     bool long_after = began[1] + reports[1].wall_us + LONG_US < began[0] + reports[0].wall_us;
 
-    run_facts(&reports[0], &ran.facts);
-    if (waited(&ran.facts) || (pair.idle && reports[0].cause == TBOX_CANCEL))
-        run_was_idle(&ran.facts);
-    ran.verdict = tr_verdict_of_run(&ran.facts, &p->limits, &ran.sub);
-    ran.disturbed = run_disturbed(&reports[0]);
-    run_note(&ran.facts, &reports[0], ran.note, sizeof(ran.note));
-    r = checker_words(c, &reports[1], &said, err);
+    r = run_verdict(p, &p->limits, &reports[0], pair.idle, t->errfd, &ran, err);
+    if (r == 0)
+        r = checker_words(c, &reports[1], &said, err);
     if (r < 0)
         return r;
     if (reports[1].cause == TBOX_SIGNAL && reports[1].signal == SIGPIPE_NUMBER) {

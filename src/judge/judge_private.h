@@ -133,13 +133,11 @@ struct program {
     const char **argv;
 };
 void program_spec(const struct program *p, struct tbox_spec *ret);
-void run_facts(const struct tbox_report *r, struct tr_run_facts *ret);
-/* We ended it because it waited. */
-void run_was_idle(struct tr_run_facts *f);
-/* Seen from outside: was somebody else on its core, and long enough to matter? */
-bool run_disturbed(const struct tbox_report *r);
-/* Words for people about how it ended. */
-void run_note(const struct tr_run_facts *f, const struct tbox_report *r, char *out, size_t size);
+/* What its report means, but for its output: facts, verdict (AC: the output decides) and note of
+ * *ret. `idle`: we ended it because it waited. `errfd` has its standard error. */
+int run_verdict(const struct program *p, const struct tr_limits *limits,
+                const struct tbox_report *report, bool idle, int errfd, struct tr_case *ret,
+                struct tr_err *err);
 
 /* ---- checker.c */
 

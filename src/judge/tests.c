@@ -253,12 +253,9 @@ static int run_ended(struct tests *t, struct lane *l, const struct tbox_report *
     struct tr_limits limits = t->job->program->limits;
 
     limits.wall_us = l->wall_us;
-    run_facts(report, &l->now.facts);
-    if (l->idle && report->cause == TBOX_CANCEL)
-        run_was_idle(&l->now.facts);
-    l->now.disturbed = run_disturbed(report);
-    l->now.verdict = tr_verdict_of_run(&l->now.facts, &limits, &l->now.sub);
-    run_note(&l->now.facts, report, l->now.note, sizeof(l->now.note));
+    int r = run_verdict(t->job->program, &limits, report, l->idle, l->errfd, &l->now, t->err);
+    if (r < 0)
+        return r;
     if (l->now.verdict == TR_V_AC)
         return judge_output(t, l);
     return settle(t, l);

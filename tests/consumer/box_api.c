@@ -217,8 +217,9 @@ static void waiting_is_told(tbox *box)
     (void)close(ends[0]);
     (void)close(ends[1]);
     s = spec_of(works);
-    s.limits.cpu_us = 300000;
-    s.idle_us = 50000;
+    s.limits.cpu_us = 1000000;
+    s.limits.wall_us = 60000000;
+    s.idle_us = 400000; /* longer than a busy machine keeps anybody from its CPU */
     CHECK(tbox_start(box, &s, &err) == 0);
     for (done = 0; !done;) {
         struct pollfd p = {tbox_fd(box), POLLIN, 0};
