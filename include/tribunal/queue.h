@@ -285,6 +285,14 @@ TR_PUBLIC int tq_settle(tq *q, struct tq_settlement *items, size_t n, struct tr_
 TR_PUBLIC int tq_tx_settle(tq *q, struct tq_tx tx, struct tq_settlement *items, size_t n,
                            struct tr_err *err);
 
+/* Settle n jobs and claim up to `max` new ones, in one commit: what a busy worker does in its loop,
+ * for the price of one. Returns how many were claimed (as tq_claim_any() does); each item's
+ * `result` tells of the settlements, of which a stale one stops nothing. When this fails, neither
+ * happened; on UNSURE ask tq_verify(), and jobs that were claimed come back when the lease ends. */
+TR_PUBLIC int tq_settle_and_claim(tq *q, struct tq_settlement *items, size_t nitems,
+                                  const struct tq_weighted *queues, size_t nqueues, int max,
+                                  int64_t lease_us, tq_batch **ret_batch, struct tr_err *err);
+
 /* One job each. 0 (or enum tq_settled for nack), or TR_E_LOST with nothing changed. */
 TR_PUBLIC int tq_ack(tq *q, struct tq_ref ref, const void *result, size_t len, struct tr_err *err);
 TR_PUBLIC int tq_nack(tq *q, struct tq_ref ref, int64_t delay_us, const void *error, size_t len,
