@@ -16,10 +16,12 @@
  *
  * Functions return 0 or more, or TR_E_* with a sentence in *err (see tribunal/err.h):
  *
- *   RETRY   nothing happened; try again (with a pause)      UNSURE  it may have happened: for a
- *   ABORT   roll your transaction back, start it again              settlement ask tq_verify()
- *   LOST    the lease is not yours any more: roll back,     FATAL   somebody has to change
- * something stop, write nothing                             USAGE   the call makes no sense
+ * - RETRY: nothing happened; try again, after a pause.
+ * - ABORT: roll your transaction back and start it again.
+ * - LOST: the lease is not yours any more; roll back, stop, write nothing.
+ * - UNSURE: it may have happened; for a settlement ask tq_verify().
+ * - FATAL: somebody has to change something.
+ * - USAGE: the call makes no sense.
  */
 #ifndef TRIBUNAL_QUEUE_H
 #define TRIBUNAL_QUEUE_H
