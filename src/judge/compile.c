@@ -238,7 +238,7 @@ static int compile_in_box(struct tr_judge *j, const struct compile_job *job, con
     fill_spec(j, job, argv, &spec);
     spec.fd[1] = out;
     spec.fd[2] = errfd;
-    r = tbox_run(box, &spec, &report, err);
+    r = boxed_run(box, &spec, job->events, &report, err);
     if (r == TR_E_NOTFOUND || r == TR_E_DENIED)
         return tr_fail(err, TR_E_UNSUPPORTED, 0, "the language %s is not usable here: no '%s'",
                        job->lang->slug, argv[0]);

@@ -113,7 +113,8 @@ static int read_sources(const struct tr_judge *j, int dirfd, const char *path,
 }
 
 int stage_helper(struct tr_judge *j, const struct tr_helper *what, int dirfd,
-                 struct tr_arena *arena, struct helper *ret, struct tr_err *err)
+                 const struct tr_judge_events *events, struct tr_arena *arena, struct helper *ret,
+                 struct tr_err *err)
 {
     struct source *list = tr_arena_array(arena, HELPER_FILES_MAX, sizeof(*list));
     struct compiled c = {.artifact = -1};
@@ -134,7 +135,8 @@ int stage_helper(struct tr_judge *j, const struct tr_helper *what, int dirfd,
                               .nsources = n,
                               .artifact_max = HELPER_ARTIFACT_MAX,
                               .helper = true,
-                              .keep = true};
+                              .keep = true,
+                              .events = events};
     r = stage_compile(j, &job, arena, &c, err);
     boxes_next_submission(j->boxes); /* what compiles the submission next sees nothing of it */
     if (r < 0)
