@@ -30,7 +30,7 @@ struct tr_ws_job {
 };
 
 /* Who judges. Each begin() that returns 0 is followed by exactly one tr_ws_ended_*(), later and not
- * from inside it, also after cancel(). */
+ * from inside it, also after cancel(), which may end it at once. */
 struct tr_ws_work {
     void *arg;
     unsigned slots; /* tasks at once */
