@@ -68,7 +68,7 @@ static int cache_key(const struct tr_judge *j, const struct compile_job *job, co
 
     if (!h)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory to hash a source");
-    tr_hash_add_text(h, "compile 1"); /* raise it when what is kept changes its meaning */
+    tr_hash_add_text(h, "compile 2"); /* raise it when what is kept changes its meaning */
     tr_hash_add_text(h, root);
     tr_hash_add_text(h, job->lang->artifact);
     for (size_t i = 0; i < job->lang->compile.count; i++)
