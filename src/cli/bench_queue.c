@@ -14,28 +14,16 @@ struct options {
     int64_t jobs, threads, batch, payload, hold_us, samples;
 };
 
-#define NUMBER(name_, field_, fallback_, max_, doc_)                                               \
-    {                                                                                              \
-        .name = (name_), .type = TR_CONF_INT, .at = offsetof(struct options, field_),              \
-        .fallback = (fallback_), .min = 1, .max = (max_), .unit = "N", .doc = (doc_),              \
-        .flags = TR_CONF_CLI_ONLY                                                                  \
-    }
-
 static const struct tr_conf_item items[] = {
     QUEUE_ITEM_DB(struct options),
     QUEUE_ITEM_JSON(struct options),
-    NUMBER("jobs", jobs, "100000", 10000000, "jobs of the full life cycle"),
-    NUMBER("threads", threads, "2", 64, "threads of the full life cycle"),
-    NUMBER("batch", batch, "500", TQ_BATCH_MAX, "jobs in one call of the full life cycle"),
-    NUMBER("payload", payload, "100", 1000000, "bytes of a payload"),
-    NUMBER("samples", samples, "200", 100000, "jobs whose latency is taken"),
-    {.name = "hold",
-     .type = TR_CONF_DURATION,
-     .at = offsetof(struct options, hold_us),
-     .fallback = "0",
-     .unit = "TIME",
-     .doc = "also run this long with a snapshot held open, and a third of it before and after",
-     .flags = TR_CONF_CLI_ONLY},
+    QUEUE_NUMBER("jobs", jobs, "100000", 1, 10000000, "jobs of the full life cycle"),
+    QUEUE_NUMBER("threads", threads, "2", 1, 64, "threads of the full life cycle"),
+    QUEUE_NUMBER("batch", batch, "500", 1, TQ_BATCH_MAX, "jobs in one call of the full life cycle"),
+    QUEUE_NUMBER("payload", payload, "100", 1, 1000000, "bytes of a payload"),
+    QUEUE_NUMBER("samples", samples, "200", 1, 100000, "jobs whose latency is taken"),
+    QUEUE_TIME("hold", hold_us, "0",
+               "also run this long with a snapshot held open, and a third of it before and after"),
 };
 
 static const struct cli_doc doc = {
