@@ -177,6 +177,8 @@ static void on_result_frame(struct slot *s, const json_t *head, const char *body
         .memory_kb = number(head, "memory_kb"),
         .compile_us = number(head, "compile_us"),
         .judged_us = number(head, "judged_us"),
+        .fault = text(head, "fault"),
+        .late = json_is_true(json_object_get(head, "late")),
         .log_error = *log_error ? log_error : NULL,
         .json = body,
         .json_len = len,

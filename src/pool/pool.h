@@ -26,6 +26,8 @@ struct tr_pool_result {
     int64_t score; /* millionths of a point */
     int64_t time_ms, memory_kb;
     int64_t compile_us, judged_us;
+    const char *fault;     /* with JE: why; else "" */
+    bool late;             /* JE because it took too long: trying again would too */
     const char *log_error; /* the logs in the spool folder are not whole: why; or NULL */
     const char *json;      /* the result event of seed 000 §4.2 */
     size_t json_len;

@@ -80,7 +80,9 @@ char *tr_slot_setup_write(const struct tr_slot_setup *given)
 {
     TR_CLEANUP(tr_json_unrefp) json_t *o = json_object();
     struct tr_slot_setup s = *given;
-    int bad = json_object_set_new(o, "jobs", json_integer(s.judge.jobs)) | put_roots(o, &s.judge);
+    int bad = json_object_set_new(o, "jobs", json_integer(s.judge.jobs)) |
+              json_object_set_new(o, "idle_us", json_integer(s.judge.idle_us)) |
+              put_roots(o, &s.judge);
 
     for (size_t i = 0; i < TR_ARRAY_LEN(texts); i++) {
         const char *text = *text_at(&s, texts[i].at);
@@ -127,6 +129,8 @@ int tr_slot_setup_read(const char *json, size_t len, struct tr_arena *arena,
 
     if (r >= 0)
         r = tr_json_int(o, "setup", "jobs", 0, TR_JUDGE_JOBS_MAX, &jobs, err);
+    if (r >= 0)
+        r = tr_json_int(o, "setup", "idle_us", 0, INT64_MAX, &s.judge.idle_us, err);
     for (size_t i = 0; r >= 0 && i < TR_ARRAY_LEN(texts); i++)
         r = tr_json_text(o, "setup", texts[i].name, arena, text_at(&s, texts[i].at), err);
     for (size_t i = 0; r >= 0 && i < TR_ARRAY_LEN(sizes); i++) {

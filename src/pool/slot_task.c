@@ -92,11 +92,14 @@ static int say_result(struct work *w, const struct tr_outcome *o, struct tr_err 
     tr_spool_text(&w->spool, "result.json", text, strlen(text));
     return answer(
         w, TR_FRAME_RESULT,
-        json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:s, s:o?}", "token", (json_int_t)w->token,
-                  "verdict", tr_verdict_id(o->score.verdict), "score", (json_int_t)o->score.points,
-                  "time_ms", (json_int_t)tr_ms_up(o->score.time_us), "memory_kb",
-                  (json_int_t)o->score.memory_kib, "compile_us", (json_int_t)o->compile.time_us,
-                  "judged_us", (json_int_t)o->judged_us, "lang", w->lang.slug, "log_error",
+        json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:s, s:b, s:o?, s:o?}", "token",
+                  (json_int_t)w->token, "verdict", tr_verdict_id(o->score.verdict), "score",
+                  (json_int_t)o->score.points, "time_ms", (json_int_t)tr_ms_up(o->score.time_us),
+                  "memory_kb", (json_int_t)o->score.memory_kib, "compile_us",
+                  (json_int_t)o->compile.time_us, "judged_us", (json_int_t)o->judged_us, "lang",
+                  w->lang.slug, "late", (int)w->late, "fault",
+                  o->fault ? tr_json_clean(o->fault, strlen(o->fault), 1024) : json_null(),
+                  "log_error",
                   w->spool.failed.code ? json_string(w->spool.failed.msg) : json_null()),
         text, err);
 }
