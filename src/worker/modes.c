@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "codec/json.h"
+#include "net/judge_auth.h"
 #include "source/ws_source.h"
 #include "worker/options.h"
 #include "worker/parameters.h"

@@ -4,6 +4,7 @@
  */
 #include "worker/parameters.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <tribunal/box.h>
@@ -64,9 +65,9 @@ static json_t *languages(struct tr_judge *judge)
 /* What `tribunal doctor` would call weaker, by name. */
 static json_t *box(const char *helper)
 {
-    struct tbox_probe_row rows[ROWS_MAX];
+    tr_autofree struct tbox_probe_row *rows = calloc(ROWS_MAX, sizeof(*rows));
     json_t *weak = json_array();
-    int n = tbox_probe(helper, rows, ROWS_MAX, NULL);
+    int n = rows ? tbox_probe(helper, rows, ROWS_MAX, NULL) : 0;
 
     for (int i = 0; i < n; i++) {
         if (rows[i].status != TBOX_PROBE_OK)
