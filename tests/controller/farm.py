@@ -117,7 +117,7 @@ class Farm:
         def ready():
             assert process.alive(), f"the controller ended:\n{process.tail()}"
             try:
-                return self.get("/readyz", port=port, timeout=2) is not None
+                return self.get("/healthz", port=port, timeout=2) is not None
             except OSError:
                 return False
         wait_until(ready, timeout, f"{process.name} to be ready\n{process.tail()}")
