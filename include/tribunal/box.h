@@ -114,6 +114,9 @@ struct tbox_spec {
     struct tbox_limits limits;
     int cpu;        /* the one CPU to run on; -1: any */
     unsigned flags; /* TBOX_KEEP_FILES, TBOX_DIRECT_OUTPUT */
+    /* Watch for it to wait: tbox_idle_us() tells from this long on. 0: do not; else 10 ms or more.
+     * Nothing is ended for it: whether waiting is wrong is the caller's to say. */
+    int64_t idle_us;
 };
 
 /* Why the run ended, in order of precedence. Decided from the supervisor's own record and the
@@ -185,6 +188,11 @@ TR_PUBLIC int tbox_fd(const tbox *box);
 TR_PUBLIC int tbox_step(tbox *box, struct tbox_report *ret, struct tr_err *err);
 TR_PUBLIC int tbox_wait(tbox *box, struct tbox_report *ret, struct tr_err *err);
 TR_PUBLIC int tbox_kill(tbox *box, struct tr_err *err);
+
+/* How long what runs (all its processes together) has used less than a hundredth of a CPU, when
+ * that is spec.idle_us or more; else 0. As tbox_step() last heard of it: late by a quarter of
+ * idle_us at most. */
+TR_PUBLIC int64_t tbox_idle_us(const tbox *box);
 
 /* Two boxes, the output of each the input of the other (fd[0] and fd[1] of both specs are ignored).
  * Both run to their end; *ret_first (may be NULL) is 0 or 1, who ended first. When one ends, the

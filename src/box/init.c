@@ -335,6 +335,7 @@ static int run(struct state *s, size_t len, int fds[static BOX_WIRE_FDS], struct
     }
     if (r == 0) {
         w.cpus = s->run.cpu >= 0 ? 1 : s->cpus;
+        w.idle_us = s->run.idle_us;
         r = start(s, fds, &w, err);
     }
     if (r < 0)
