@@ -19,60 +19,14 @@ struct slot_options {
     int64_t jobs;
     int64_t idle_us;
     bool no_cache;
-    bool no_pch;
+    bool no_pch; /* no option: bench compares with it */
+    bool json;
 };
 
-/* Rows for a subcommand's table; `opts` is its options struct and `member` a struct slot_options in
- * it. */
-/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot have any */
-#define SLOT_ITEMS(opts, member)                                                                   \
-    {.name = "languages",                                                                          \
-     .type = TR_CONF_STRING,                                                                       \
-     .at = offsetof(opts, member.languages),                                                       \
-     .unit = "DIR",                                                                                \
-     .doc = "folder of language files"},                                                           \
-        {.name = "cache",                                                                          \
-         .type = TR_CONF_STRING,                                                                   \
-         .at = offsetof(opts, member.cache),                                                       \
-         .unit = "DIR",                                                                            \
-         .doc = "folder for compiled programs and precompiled headers"},                           \
-        {.name = "cache-size",                                                                     \
-         .type = TR_CONF_SIZE,                                                                     \
-         .at = offsetof(opts, member.cache_size),                                                  \
-         .fallback = "2G",                                                                         \
-         .min = 1 << 20,                                                                           \
-         .max = INT64_MAX,                                                                         \
-         .unit = "SIZE",                                                                           \
-         .doc = "most that compiled programs may take"},                                           \
-        {.name = "include",                                                                        \
-         .type = TR_CONF_STRING,                                                                   \
-         .at = offsetof(opts, member.include),                                                     \
-         .unit = "DIR",                                                                            \
-         .doc = "folder with headers for checkers, such as testlib.h"},                            \
-        {.name = "root",                                                                           \
-         .type = TR_CONF_LIST,                                                                     \
-         .at = offsetof(opts, member.roots),                                                       \
-         .unit = "NAME=DIR",                                                                       \
-         .doc = "unpacked file system for a language's docker_image"},                             \
-        {.name = "idle",                                                                           \
-         .type = TR_CONF_DURATION,                                                                 \
-         .at = offsetof(opts, member.idle_us),                                                     \
-         .fallback = "1s",                                                                         \
-         .min = 10000,                                                                             \
-         .max = INT64_C(600000000),                                                                \
-         .unit = "TIME",                                                                           \
-         .doc = "a program that waits this long without using a CPU is stopped (ILE)"},            \
-        {.name = "no-cache",                                                                       \
-         .type = TR_CONF_BOOL,                                                                     \
-         .at = offsetof(opts, member.no_cache),                                                    \
-         .doc = "compile anew and keep nothing"},                                                  \
-    {                                                                                              \
-        .name = "jobs", .letter = 'j', .type = TR_CONF_INT, .at = offsetof(opts, member.jobs),     \
-        .fallback = "1", .min = 1, .max = TR_JUDGE_JOBS_MAX, .unit = "N",                          \
-        .doc = "tests at once, each on a core of its own"                                          \
-    }
-
-/* NOLINTEND(bugprone-macro-parentheses) */
+/* The rows for it: `.shared` of a command's cli_doc, whose options struct begins with a struct
+ * slot_options. They may stand in the file that all commands read. */
+extern const struct tr_conf_item slot_items[];
+extern const size_t slot_items_count;
 
 struct slot {
     struct tr_judge *judge;
