@@ -16,67 +16,16 @@
 #include "base/fs.h"
 #include "data/unzip.h"
 
+/* Where a command's options begin. */
+struct options {
+    struct slot_options slot;
+};
+
 const struct tr_conf_item slot_items[] = {
-    {.name = "languages",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct slot_options, languages),
-     .unit = "DIR",
-     .doc = "folder of language files",
-     .flags = TR_CONF_IN_FILE},
-    {.name = "cache",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct slot_options, cache),
-     .unit = "DIR",
-     .doc = "folder for compiled programs and precompiled headers",
-     .flags = TR_CONF_IN_FILE},
-    {.name = "cache-size",
-     .type = TR_CONF_SIZE,
-     .at = offsetof(struct slot_options, cache_size),
-     .fallback = "2G",
-     .min = 1 << 20,
-     .max = INT64_MAX,
-     .unit = "SIZE",
-     .doc = "most that compiled programs may take",
-     .flags = TR_CONF_IN_FILE},
-    {.name = "include",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct slot_options, include),
-     .unit = "DIR",
-     .doc = "folder with headers for checkers, such as testlib.h",
-     .flags = TR_CONF_IN_FILE},
-    {.name = "root",
-     .type = TR_CONF_LIST,
-     .at = offsetof(struct slot_options, roots),
-     .unit = "NAME=DIR",
-     .doc = "unpacked file system for a language's docker_image",
-     .flags = TR_CONF_IN_FILE},
-    {.name = "idle",
-     .type = TR_CONF_DURATION,
-     .at = offsetof(struct slot_options, idle_us),
-     .fallback = "1s",
-     .min = 10000,
-     .max = INT64_C(600000000),
-     .unit = "TIME",
-     .doc = "a program that waits this long without using a CPU is stopped (ILE)",
-     .flags = TR_CONF_IN_FILE},
-    {.name = "no-cache",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct slot_options, no_cache),
-     .doc = "compile anew and keep nothing",
-     .flags = TR_CONF_IN_FILE},
-    {.name = "jobs",
-     .letter = 'j',
-     .type = TR_CONF_INT,
-     .at = offsetof(struct slot_options, jobs),
-     .fallback = "1",
-     .min = 1,
-     .max = TR_JUDGE_JOBS_MAX,
-     .unit = "N",
-     .doc = "tests at once, each on a core of its own",
-     .flags = TR_CONF_IN_FILE},
+    SLOT_ITEMS(struct options, slot),
     {.name = "json",
      .type = TR_CONF_BOOL,
-     .at = offsetof(struct slot_options, json),
+     .at = offsetof(struct options, slot.json),
      .doc = "print one JSON document",
      .flags = TR_CONF_CLI_ONLY},
 };
@@ -97,45 +46,15 @@ static bool pick_cpus(int *cpus, size_t want)
     return n == want;
 }
 
-static int read_roots(struct slot *s, const struct slot_options *o, struct tr_err *err)
-{
-    if (o->roots.count > TR_ARRAY_LEN(s->roots))
-        return tr_fail(err, TR_E_LIMIT, 0, "at most %zu roots", TR_ARRAY_LEN(s->roots));
-    for (size_t i = 0; i < o->roots.count; i++) {
-        const char *eq = strchr(o->roots.items[i], '=');
-
-        if (!eq || eq[1] != '/')
-            return tr_fail(err, TR_E_USAGE, 0, "--root: expected NAME=/FOLDER, not '%s'",
-                           o->roots.items[i]);
-        s->roots[i].name =
-            tr_arena_strndup(&s->arena, o->roots.items[i], (size_t)(eq - o->roots.items[i]));
-        s->roots[i].folder = eq + 1;
-        if (!s->roots[i].name)
-            return tr_fail(err, TR_E_NOMEM, 0, "no memory");
-    }
-    return 0;
-}
-
 int slot_open(struct slot *s, const struct slot_options *o, struct tr_err *err)
 {
     *s = (struct slot){0};
     tr_arena_init(&s->arena, 1 << 20);
-    int r = read_roots(s, o, err);
+    struct tr_judge_options jo;
+    int r = slot_judge_options(o, s->roots, &s->arena, &jo, err);
+
     if (r < 0)
         return r;
-    struct tr_judge_options jo = {
-        .languages = o->languages,
-        .cache = o->cache,
-        .cache_bytes = o->cache_size,
-        .jobs = (unsigned)o->jobs,
-        .include = o->include,
-        .idle_us = o->idle_us,
-        .roots = s->roots,
-        .nroots = o->roots.count,
-        .no_cache = o->no_cache,
-        .no_pch = o->no_pch,
-    };
-
     /* One test at a time goes where the kernel likes; several get a core each. */
     if (o->jobs > 1 && pick_cpus(s->cpus, (size_t)o->jobs))
         jo.cpus = s->cpus;

@@ -8,30 +8,18 @@
 
 #include "cli/cli.h"
 #include "judge/judge.h"
+#include "judge/opts.h"
 #include "judge/problem.h"
 
-struct slot_options {
-    const char *languages;
-    const char *cache;
-    uint64_t cache_size;
-    const char *include;
-    struct tr_conf_list roots; /* "NAME=FOLDER" */
-    int64_t jobs;
-    int64_t idle_us;
-    bool no_cache;
-    bool no_pch; /* no option: bench compares with it */
-    bool json;
-};
-
-/* The rows for it: `.shared` of a command's cli_doc, whose options struct begins with a struct
- * slot_options. They may stand in the file that all commands read. */
+/* The rows for a struct slot_options: a command whose cli_doc says `.slot` has them, and --json.
+ * They may stand in the file that all commands read. */
 extern const struct tr_conf_item slot_items[];
 extern const size_t slot_items_count;
 
 struct slot {
     struct tr_judge *judge;
     int cpus[TR_JUDGE_JOBS_MAX];
-    struct tr_judge_root roots[32];
+    struct tr_judge_root roots[TR_JUDGE_ROOTS_MAX];
     struct tr_arena arena; /* for the names in roots */
 };
 int slot_open(struct slot *s, const struct slot_options *o, struct tr_err *err);
