@@ -64,6 +64,8 @@ struct tq {
     void *listen_conn, *listen_cache;
     bool listening;
     bool in_tx; /* tq_begin() */
+    bool foreign_tx; /* something was settled on a connection that is not ours (the worker asks) */
+    int tries;       /* of a failed statement on our connection; 0: the default */
     bool schema_ok;
     bool mariadb;
     pid_t pid;
@@ -75,6 +77,7 @@ struct tq {
     int live_fd, probe_fd; /* SQLite: the lock file (live.c) */
     int64_t executor;      /* 0: none */
     int64_t pruned_at_us;
+    uint64_t leader_token; /* 0: not drawn yet */
     struct tqi_queue queues[TQI_QUEUES_MAX];
     int nqueues;
 };
