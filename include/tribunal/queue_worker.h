@@ -108,7 +108,7 @@ struct tq_periodic {
                               @yearly; or NULL and … */
     int64_t every_us;      /* … an interval, counted from 1970: at least 1 s */
     int64_t catch_up_us;   /* ticks missed longer ago than this are skipped; 0: 1 h */
-    struct tq_item item;   /* what to enqueue */
+    struct tq_item item;   /* what to enqueue; its available_us will be the tick's time */
 };
 #define TQ_PERIODIC_INIT                                                                           \
     {                                                                                              \
@@ -151,7 +151,7 @@ struct tq_worker_opts {
     int64_t grace_us;   /* from being asked to stop to being killed or given up; 0: 5 s */
     int runs_per_process;   /* a child is replaced after so many runs, against leaks; 0: 1000 */
     size_t process_memory;  /* bytes a child may allocate (RLIMIT_DATA); 0: no limit */
-    const struct tq_periodic *periodic; /* copied */
+    const struct tq_periodic *periodic; /* copied; their strings must outlive the worker */
     size_t nperiodic;
     /* For every executor, in its thread or process: a connection of the program's own, say.
      * Tried again every second while it fails. */

@@ -92,7 +92,9 @@ static int fire_locked(tq *q, struct tick *t, struct tr_err *err)
             return r;
         if (next > t->now)
             break;
-        r = tq_enqueue(q, &t->p->item, NULL, err);
+        struct tq_item item = t->p->item;
+        item.run_at_us = next; /* due already, so ready at once; tells the job which tick it is */
+        r = tq_enqueue(q, &item, NULL, err);
         if (r < 0)
             return r;
         t->last = next;

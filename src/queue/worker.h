@@ -181,7 +181,7 @@ enum {
     TQW_DOWN_MAX_US = 2000000,  /* … to this */
     TQW_LOOK_AGAIN_US = 20000,  /* at a row that somebody's transaction holds */
     TQW_LOCK_WAIT_US = 250000,  /* the loop's handle waits so long for a lock, as a backstop */
-    TQW_LEADER_US = 5000000,    /* lease of the leader */
+    TQW_LEADER_US = 3000000,    /* lease of the leader */
     TQW_MAINTAIN_US = 1000000
 };
 /* Executors add 1 to the eventfd, tq_worker_wake() this much. */

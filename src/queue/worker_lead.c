@@ -53,6 +53,8 @@ void tqw_lead(tq_worker *w)
             w->lead_us = w->now_us;
         if (r >= 0)
             r = fire(w, &err);
+    } else if (r == 0 && w->q->be == BE_SQLITE) {
+        r = tq_reclaim(w->q, 100, &err); /* a look at locks; a dead leader's jobs come back too */
     }
     if (r < 0)
         tqw_down(w, &err);

@@ -230,10 +230,25 @@ static int threads_buffered(tq_worker *w)
     return n;
 }
 
+enum {
+    END_WAIT_US = 1000000, /* a handler that was asked to stop may be on its way */
+    END_LOOK_US = 1000
+};
+
+static bool still_runs(struct tqw_exec *e)
+{
+    (void)pthread_mutex_lock(&e->w->pool.mu);
+    bool runs = e->current != NULL;
+    (void)pthread_mutex_unlock(&e->w->pool.mu);
+    return runs;
+}
+
 /* Join those that have nothing to do; one whose handler does not return is left to itself, with
  * everything it may still touch (tq_worker_free() then keeps the memory). */
 static void threads_end(tq_worker *w)
 {
+    struct timespec look = {.tv_nsec = END_LOOK_US * 1000L};
+    int64_t until = tr_clock_mono_us() + END_WAIT_US;
     struct tqw_pool *p = &w->pool;
 
     (void)pthread_mutex_lock(&p->mu);
@@ -243,11 +258,11 @@ static void threads_end(tq_worker *w)
     for (int i = 0; i < w->o.concurrency; i++) {
         struct tqw_exec *e = &w->execs[i];
 
-        (void)pthread_mutex_lock(&p->mu);
-        bool stuck = e->current != NULL;
-        (void)pthread_mutex_unlock(&p->mu);
         if (!e->thread_runs)
             continue;
+        while (still_runs(e) && tr_clock_mono_us() < until)
+            (void)nanosleep(&look, NULL);
+        bool stuck = still_runs(e);
         if (stuck)
             (void)pthread_detach(e->thread);
         else
