@@ -30,7 +30,7 @@ static int enqueue_all(const struct bench *b, tq *q, struct tr_err *err)
     enum {
         CHUNK = 500 /* as the peers' programs do */
     };
-    struct tq_item items[CHUNK];
+    static struct tq_item items[CHUNK];
 
     for (int i = 0; i < CHUNK; i++) {
         items[i] = (struct tq_item)TQ_ITEM_INIT;

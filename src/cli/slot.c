@@ -63,6 +63,7 @@ int slot_open(struct slot *s, const struct slot_options *o, struct tr_err *err)
         .cache_bytes = o->cache_size,
         .jobs = (unsigned)o->jobs,
         .include = o->include,
+        .idle_us = o->idle_us,
         .roots = s->roots,
         .nroots = o->roots.count,
         .no_cache = o->no_cache,

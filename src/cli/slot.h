@@ -17,6 +17,7 @@ struct slot_options {
     const char *include;
     struct tr_conf_list roots; /* "NAME=FOLDER" */
     int64_t jobs;
+    int64_t idle_us;
     bool no_cache;
     bool no_pch;
 };
@@ -53,6 +54,14 @@ struct slot_options {
          .at = offsetof(opts, member.roots),                                                       \
          .unit = "NAME=DIR",                                                                       \
          .doc = "unpacked file system for a language's docker_image"},                             \
+        {.name = "idle",                                                                           \
+         .type = TR_CONF_DURATION,                                                                 \
+         .at = offsetof(opts, member.idle_us),                                                     \
+         .fallback = "1s",                                                                         \
+         .min = 10000,                                                                             \
+         .max = INT64_C(600000000),                                                                \
+         .unit = "TIME",                                                                           \
+         .doc = "a program that waits this long without using a CPU is stopped (ILE)"},            \
         {.name = "no-cache",                                                                       \
          .type = TR_CONF_BOOL,                                                                     \
          .at = offsetof(opts, member.no_cache),                                                    \

@@ -43,6 +43,8 @@ struct tr_lang {
     int64_t output_bytes;     /* 0: the default */
     int64_t compile_time_us;
     int64_t compile_memory_kib;
+    struct tr_argv
+        memory_words;     /* on standard error of a failed run: its runtime had no memory left */
     const char *package;  /* what a person would install to have it, or NULL */
     const char *selftest; /* source that prints "3" for "1 2" */
     bool from_task;       /* it came with the task and is not one of ours */

@@ -202,6 +202,8 @@ int tqw_turn(tq_worker *w);
 int64_t tqw_timeout(tq_worker *w);
 void tqw_drop(tq_worker *w, struct tq_run *r); /* forget it, free it */
 struct tq_run *tqw_new_run(tq_worker *w, struct tqw_batch *b, const struct tq_job *job);
+int tqw_wanted(tq_worker *w, size_t leaving);
+void tqw_claimed(tq_worker *w, tq_batch *batch, int n, int want, int64_t started_us);
 void tqw_down(tq_worker *w, const struct tr_err *err);
 void tqw_up(tq_worker *w);
 

@@ -209,15 +209,34 @@ static void heard(tq_worker *w)
     }
 }
 
-/* How many to ask for: what can run, and the buffer; not a few at a time while it is half full. */
-static int wanted(tq_worker *w)
+/* How many to ask for: what can run, and the buffer; not a few at a time while it is half full.
+ * `leaving` of the runs in flight are about to be settled. */
+int tqw_wanted(tq_worker *w, size_t leaving)
 {
-    int most = w->o.concurrency + w->o.prefetch;
-    int want = (int)w->nruns < most ? most - (int)w->nruns : 0;
+    int most = w->o.concurrency + w->o.prefetch, have = (int)(w->nruns - leaving);
+    int want = have < most ? most - have : 0;
+
+    if (w->phase != PHASE_WORK)
+        return 0;
 
     if (want < (w->o.prefetch + 1) / 2 && w->ops->buffered(w) > 0)
         return 0;
     return want;
+}
+
+void tqw_claimed(tq_worker *w, tq_batch *batch, int n, int want, int64_t started_us)
+{
+    w->empty = n == 0;
+    if (n > 0) {
+        tqw_observe(w, &w->stats.dequeue, tr_clock_mono_us() - started_us);
+        take_in(w, batch);
+        w->idle_us = 0;
+    }
+    w->now_us = tr_clock_mono_us();
+    if (n < want)
+        pause_claims(w);
+    else
+        w->claim_us = 0;
 }
 
 static void fetch(tq_worker *w)
@@ -225,32 +244,22 @@ static void fetch(tq_worker *w)
     struct tr_err err = TR_ERR_INIT;
     tq_batch *batch = NULL;
 
-    if (w->phase != PHASE_WORK || w->now_us < w->claim_us || w->now_us < w->down_until_us)
+    if (w->now_us < w->claim_us || w->now_us < w->down_until_us)
         return;
-    int want = wanted(w);
+    int want = tqw_wanted(w, 0);
     if (want == 0)
         return;
     listen_again(w);
     if (file_is_quiet(w))
         return;
     int64_t start = tr_clock_mono_us();
-    int n = w->o.nqueues == 1 ? tq_claim(w->q, w->queues[0].queue, want, w->o.lease_us, &batch, &err)
-                              : tq_claim_any(w->q, w->queues, w->o.nqueues, want, w->o.lease_us,
-                                             &batch, &err);
+    int n = tq_claim_any(w->q, w->queues, w->o.nqueues, want, w->o.lease_us, &batch, &err);
     if (n < 0) {
         tqw_down(w, &err);
         return;
     }
     tqw_up(w);
-    w->empty = n == 0;
-    if (n > 0) {
-        tqw_observe(w, &w->stats.dequeue, tr_clock_mono_us() - start);
-        take_in(w, batch);
-        w->idle_us = 0;
-    }
-    w->now_us = tr_clock_mono_us();
-    if (n < want)
-        pause_claims(w);
+    tqw_claimed(w, batch, n, want, start);
 }
 
 /* ---------------------------------------------------------------- stopping */
@@ -336,7 +345,7 @@ int64_t tqw_timeout(tq_worker *w)
     int64_t db = INT64_MAX; /* what needs the database waits for it */
     for (const struct tq_run *r = w->ended; r; r = r->next)
         db = least(db, r->next_look_us);
-    if (w->phase == PHASE_WORK && wanted(w) > 0)
+    if (tqw_wanted(w, 0) > 0)
         db = least(db, w->claim_us);
     if (w->nruns)
         db = least(db, w->beat_us);

@@ -191,16 +191,11 @@ static void could_not(tq_worker *w, struct tq_run **runs, size_t n, int code,
     tqw_down(w, err);
 }
 
-static void settle(tq_worker *w, struct tq_run **runs, size_t n)
+static struct tq_settlement *items_of(struct tq_run **runs, size_t n)
 {
-    struct tr_err err = TR_ERR_INIT;
-    tr_autofree struct tq_settlement *items = calloc(n, sizeof(*items));
+    struct tq_settlement *items = calloc(n, sizeof(*items));
 
-    if (!items) {
-        put_back(w, runs, n);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; items && i < n; i++) {
         items[i] = (struct tq_settlement)TQ_SETTLEMENT_INIT;
         items[i].ref = runs[i]->job->ref;
         items[i].end = runs[i]->end;
@@ -208,13 +203,33 @@ static void settle(tq_worker *w, struct tq_run **runs, size_t n)
         items[i].data_len = runs[i]->len;
         items[i].delay_us = runs[i]->delay_us;
     }
-    int r = tq_settle(w->q, items, n, &err);
+    return items;
+}
+
+/* While there is work, the next jobs are claimed in the same commit: half the flushes. */
+static void settle(tq_worker *w, struct tq_run **runs, size_t n)
+{
+    struct tr_err err = TR_ERR_INIT;
+    tr_autofree struct tq_settlement *items = items_of(runs, n);
+    int want = w->empty ? 0 : tqw_wanted(w, n);
+    int64_t start = tr_clock_mono_us();
+    tq_batch *batch = NULL;
+
+    if (!items) {
+        put_back(w, runs, n);
+        return;
+    }
+    int r = want ? tq_settle_and_claim(w->q, items, n, w->queues, w->o.nqueues, want, w->o.lease_us,
+                                       &batch, &err)
+                 : tq_settle(w->q, items, n, &err);
     if (r < 0) {
         could_not(w, runs, n, r, &err);
         return;
     }
     tqw_up(w);
     w->claim_us = 0; /* what waited for these may be ready now */
+    if (want)
+        tqw_claimed(w, batch, r, want, start);
     for (size_t i = 0; i < n; i++)
         if (items[i].result == TR_E_LOST)
             not_ours(w, runs[i]);
