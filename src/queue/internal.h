@@ -64,6 +64,8 @@ struct tq {
     void *listen_conn, *listen_cache;
     bool listening;
     bool in_tx; /* tq_begin() */
+    bool foreign_tx; /* something was settled on a connection that is not ours (the worker asks) */
+    int tries;       /* of a failed statement on our connection; 0: the default */
     bool schema_ok;
     bool mariadb;
     pid_t pid;
@@ -77,6 +79,7 @@ struct tq {
     int64_t pruned_at_us;
     int64_t expired_from_us; /* the database's clock: leases before were looked at; 0: none */
     int64_t expired_at_us, expired_cost_us; /* of the last look at all of them */
+    uint64_t leader_token; /* 0: not drawn yet */
     struct tqi_queue queues[TQI_QUEUES_MAX];
     int nqueues;
 };
