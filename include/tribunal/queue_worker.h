@@ -240,6 +240,37 @@ TR_PUBLIC void tq_worker_stats(tq_worker *w, struct tq_worker_stats *ret);
 /* The same in Prometheus' text format; free() it. From any thread. */
 TR_PUBLIC int tq_worker_prometheus(tq_worker *w, char **ret, struct tr_err *err);
 
+/* What is in the queues, by priority; from the database, whoever the workers are. */
+struct tq_stat_priority {
+    size_t size;
+    const char *queue;
+    int priority;
+    int64_t ready, scheduled, running, waiting;
+    int64_t oldest_ready_us; /* age of the oldest ready job; 0: none */
+};
+/* Calls fn for each queue and priority that has live jobs, highest priority first. */
+TR_PUBLIC int tq_stats_priorities(tq *q, int (*fn)(void *arg, const struct tq_stat_priority *s),
+                                  void *arg, struct tr_err *err);
+
+/* What happened lately in one queue, from its history: at most the last TQ_BATCH_MAX jobs. */
+struct tq_recent {
+    size_t size;
+    int64_t window_us; /* as asked */
+    int64_t completed, dead, other;
+    struct tq_histogram wait; /* from created to first started */
+    struct tq_histogram run;  /* from first started to finished: all attempts and pauses */
+    uint64_t attempts[TQ_ATTEMPT_BUCKETS];
+};
+#define TQ_RECENT_INIT                                                                             \
+    {                                                                                              \
+        .size = sizeof(struct tq_recent)                                                           \
+    }
+TR_PUBLIC int tq_recent(tq *q, const char *queue, int64_t window_us, struct tq_recent *ret,
+                        struct tr_err *err);
+/* Counts of all queues and priorities, oldest ages and the last minute, in Prometheus' text format;
+ * free() it. */
+TR_PUBLIC int tq_prometheus(tq *q, char **ret, struct tr_err *err);
+
 /* ---------------------------------------------------------------- periodic jobs, by hand */
 
 /* Enqueue what is due of n schedules, each tick once whoever calls it how often at what time: the

@@ -261,6 +261,9 @@ void tqw_wire_job(struct tr_buf *out, const struct tq_job *job);
 bool tqw_unwire_job(char *bytes, size_t len, struct tq_job *ret);
 
 /* worker_stats.c */
+void tqw_histogram_add(struct tq_histogram *h, int64_t us);
+void tqw_histogram_text(struct tr_buf *b, const char *name, const char *labels,
+                        const struct tq_histogram *h);
 void tqw_count(tq_worker *w, uint64_t *counter);
 void tqw_observe(tq_worker *w, struct tq_histogram *h, int64_t us);
 void tqw_trace(tq_worker *w, const struct tq_trace *t);
