@@ -46,12 +46,14 @@ static const struct tr_conf_item items[] = {
 static const struct cli_doc doc = {
     .name = "tribunal queue stats",
     .usage = "--db URL [--json | --prometheus] [--priorities] [--watch] [--window TIME]",
-    .summary = "Counts jobs by queue and state. The age is that of the oldest ready job; done/s, fail %,\n"
-               "p99 wait (created to started), p99 run (started to finished) and tries are of the\n"
-               "jobs that finished within the window.",
-    .examples = "  tribunal queue stats --db sqlite:jobs.db\n"
-                "  tribunal queue stats --db postgres://… --watch\n"
-                "  tribunal queue stats --db postgres://… --prometheus > /var/lib/node/queue.prom\n",
+    .summary =
+        "Counts jobs by queue and state. The age is that of the oldest ready job; done/s, fail %,\n"
+        "p99 wait (created to started), p99 run (started to finished) and tries are of the\n"
+        "jobs that finished within the window.",
+    .examples =
+        "  tribunal queue stats --db sqlite:jobs.db\n"
+        "  tribunal queue stats --db postgres://… --watch\n"
+        "  tribunal queue stats --db postgres://… --prometheus > /var/lib/node/queue.prom\n",
     .items = items,
     .count = TR_ARRAY_LEN(items),
 };
@@ -63,9 +65,9 @@ struct view {
     bool more;
 };
 
-static const char heading[] =
-    "    ready   running scheduled   waiting      dead completed  oldest      done/s fail%  p99 wait  "
-    "p99 run   tries  queue\n";
+static const char heading[] = "    ready   running scheduled   waiting      dead completed  oldest "
+                              "     done/s fail%  p99 wait  "
+                              "p99 run   tries  queue\n";
 
 /* Runs that a finished job took on average. */
 static double tries(const struct tq_recent *r)

@@ -20,7 +20,8 @@ struct rows {
 static bool same(const struct rows *s, const struct tq_val *name, int priority)
 {
     return s->n && s->list[s->n - 1].priority == priority &&
-           strlen(s->names[s->n - 1]) == name->len && !memcmp(s->names[s->n - 1], name->p, name->len);
+           strlen(s->names[s->n - 1]) == name->len &&
+           !memcmp(s->names[s->n - 1], name->p, name->len);
 }
 
 static struct tq_stat_priority *row_of(struct rows *s, const struct tq_val *name, int priority)
@@ -124,7 +125,8 @@ static int recent_op(struct tqi_link *l, void *arg, struct tr_err *err)
     return tqi_exec(l, S_STATS_RECENT, p, 3, recent_row, a, NULL, err);
 }
 
-int tq_recent(tq *q, const char *queue, int64_t window_us, struct tq_recent *ret, struct tr_err *err)
+int tq_recent(tq *q, const char *queue, int64_t window_us, struct tq_recent *ret,
+              struct tr_err *err)
 {
     struct recent a = {.queue = queue, .r = {.window_us = window_us}};
 

@@ -27,8 +27,8 @@ int64_t tq_histogram_at(const struct tq_histogram *h, int permille)
         int64_t low = i ? bounds[i - 1] : 0;
         if (bounds[i] == INT64_MAX)
             return low;
-        return low + (int64_t)((double)(bounds[i] - low) * (double)(want - seen) /
-                               (double)h->bucket[i]);
+        return low +
+               (int64_t)((double)(bounds[i] - low) * (double)(want - seen) / (double)h->bucket[i]);
     }
     return 0;
 }

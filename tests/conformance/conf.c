@@ -424,10 +424,9 @@ static void begin_run(void)
 
 static void wipe(void)
 {
-    static const char *const tables[] = {"job_queue",       "job_history", "job_attempt",
-                                         "queue_config",    "job_slot",    "job_unique",
-                                         "job_idempotency", "queue_leader", "queue_periodic",
-                                         "biz"};
+    static const char *const tables[] = {
+        "job_queue",  "job_history",     "job_attempt",  "queue_config",   "job_slot",
+        "job_unique", "job_idempotency", "queue_leader", "queue_periodic", "biz"};
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
         sql(own, "DELETE FROM %s", tables[i]);
@@ -465,9 +464,9 @@ int suite_teardown(void **state)
 /* ---------------------------------------------------------------- main */
 
 static const struct promise *const tables[] = {
-    enqueue_promises, claim_promises, settle_promises, tx_promises,    lease_promises,
-    unique_promises,  limit_promises, admin_promises,  input_promises, crash_promises,
-    crowd_promises,   plan_promises,  schema_promises, blob_promises,  fused_promises,
+    enqueue_promises,  claim_promises, settle_promises, tx_promises,    lease_promises,
+    unique_promises,   limit_promises, admin_promises,  input_promises, crash_promises,
+    crowd_promises,    plan_promises,  schema_promises, blob_promises,  fused_promises,
     periodic_promises, worker_promises};
 
 static int end_run(void **state)
