@@ -103,12 +103,12 @@ enum tq_worker_flags {
 /* A job that is enqueued again and again. Times are UTC and the database's. */
 struct tq_periodic {
     size_t size;
-    const char *name;      /* names the schedule over all workers */
-    const char *cron;      /* "MIN HOUR DAY MONTH WEEKDAY", @hourly, @daily, @weekly, @monthly,
-                              @yearly; or NULL and … */
-    int64_t every_us;      /* … an interval, counted from 1970: at least 1 s */
-    int64_t catch_up_us;   /* ticks missed longer ago than this are skipped; 0: 1 h */
-    struct tq_item item;   /* what to enqueue; its available_us will be the tick's time */
+    const char *name;    /* names the schedule over all workers */
+    const char *cron;    /* "MIN HOUR DAY MONTH WEEKDAY", @hourly, @daily, @weekly, @monthly,
+                            @yearly; or NULL and … */
+    int64_t every_us;    /* … an interval, counted from 1970: at least 1 s */
+    int64_t catch_up_us; /* ticks missed longer ago than this are skipped; 0: 1 h */
+    struct tq_item item; /* what to enqueue; its available_us will be the tick's time */
 };
 #define TQ_PERIODIC_INIT                                                                           \
     {                                                                                              \
@@ -149,8 +149,8 @@ struct tq_worker_opts {
     int64_t drain_us;   /* after a stop: how long running handlers may take; 0: 30 s */
     int64_t timeout_us; /* deadline of every run; 0: none */
     int64_t grace_us;   /* from being asked to stop to being killed or given up; 0: 5 s */
-    int runs_per_process;   /* a child is replaced after so many runs, against leaks; 0: 1000 */
-    size_t process_memory;  /* bytes a child may allocate (RLIMIT_DATA); 0: no limit */
+    int runs_per_process;  /* a child is replaced after so many runs, against leaks; 0: 1000 */
+    size_t process_memory; /* bytes a child may allocate (RLIMIT_DATA); 0: no limit */
     const struct tq_periodic *periodic; /* copied; their strings must outlive the worker */
     size_t nperiodic;
     /* For every executor, in its thread or process: a connection of the program's own, say.
@@ -216,15 +216,15 @@ struct tq_worker_stats {
     size_t size;
     int executors, running, buffered;
     uint64_t claimed, acked, failed, buried, discarded, snoozed, released; /* as settled */
-    uint64_t by_handler; /* settled by the handler's own transaction */
-    uint64_t lost;       /* leases lost while we held them */
-    uint64_t crashed;    /* children that died in a handler */
-    uint64_t overdue;    /* runs past their deadline */
-    uint64_t left_open;  /* handlers that returned with their transaction open */
-    uint64_t errors;     /* failed calls to the database */
-    uint64_t beats;      /* statements that renewed leases */
-    uint64_t fired;      /* periodic jobs enqueued */
-    int leader;          /* this worker does the maintenance */
+    uint64_t by_handler;         /* settled by the handler's own transaction */
+    uint64_t lost;               /* leases lost while we held them */
+    uint64_t crashed;            /* children that died in a handler */
+    uint64_t overdue;            /* runs past their deadline */
+    uint64_t left_open;          /* handlers that returned with their transaction open */
+    uint64_t errors;             /* failed calls to the database */
+    uint64_t beats;              /* statements that renewed leases */
+    uint64_t fired;              /* periodic jobs enqueued */
+    int leader;                  /* this worker does the maintenance */
     struct tq_histogram dequeue; /* the claiming statement */
     struct tq_histogram ack;     /* from the handler's return to its settlement */
     struct tq_histogram wait;    /* from available to start, by the database's clock at the claim */
@@ -239,6 +239,37 @@ struct tq_worker_stats {
 TR_PUBLIC void tq_worker_stats(tq_worker *w, struct tq_worker_stats *ret);
 /* The same in Prometheus' text format; free() it. From any thread. */
 TR_PUBLIC int tq_worker_prometheus(tq_worker *w, char **ret, struct tr_err *err);
+
+/* What is in the queues, by priority; from the database, whoever the workers are. */
+struct tq_stat_priority {
+    size_t size;
+    const char *queue;
+    int priority;
+    int64_t ready, scheduled, running, waiting;
+    int64_t oldest_ready_us; /* age of the oldest ready job; 0: none */
+};
+/* Calls fn for each queue and priority that has live jobs, highest priority first. */
+TR_PUBLIC int tq_stats_priorities(tq *q, int (*fn)(void *arg, const struct tq_stat_priority *s),
+                                  void *arg, struct tr_err *err);
+
+/* What happened lately in one queue, from its history: at most the last TQ_BATCH_MAX jobs. */
+struct tq_recent {
+    size_t size;
+    int64_t window_us; /* as asked */
+    int64_t completed, dead, other;
+    struct tq_histogram wait; /* from created to first started */
+    struct tq_histogram run;  /* from first started to finished: all attempts and pauses */
+    uint64_t attempts[TQ_ATTEMPT_BUCKETS];
+};
+#define TQ_RECENT_INIT                                                                             \
+    {                                                                                              \
+        .size = sizeof(struct tq_recent)                                                           \
+    }
+TR_PUBLIC int tq_recent(tq *q, const char *queue, int64_t window_us, struct tq_recent *ret,
+                        struct tr_err *err);
+/* Counts of all queues and priorities, oldest ages and the last minute, in Prometheus' text format;
+ * free() it. */
+TR_PUBLIC int tq_prometheus(tq *q, char **ret, struct tr_err *err);
 
 /* ---------------------------------------------------------------- periodic jobs, by hand */
 

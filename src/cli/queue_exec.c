@@ -24,7 +24,7 @@ enum {
     RESULT_MAX = 65536,
     ERRORS_KEPT = 4096,
     KILL_AFTER_US = 4000000, /* from SIGTERM to SIGKILL; less than the worker's grace */
-    EXIT_DEAD = 65           /* EX_DATAERR: it will never work. 75, EX_TEMPFAIL, is like any other */
+    EXIT_DEAD = 65 /* EX_DATAERR: it will never work. 75, EX_TEMPFAIL, is like any other */
 };
 
 struct command {
@@ -110,7 +110,8 @@ static int start(struct command *c, const char *command, struct tr_err *err)
 
 static void send_payload(struct command *c)
 {
-    ssize_t n = write(c->in, (const char *)c->job->payload + c->sent, c->job->payload_len - c->sent);
+    ssize_t n =
+        write(c->in, (const char *)c->job->payload + c->sent, c->job->payload_len - c->sent);
 
     if (n > 0)
         c->sent += (size_t)n;

@@ -95,10 +95,10 @@ static bool list(const char **at, const struct field *f, uint64_t *bits)
 
 static const char *spelled_out(const char *text)
 {
-    static const char *const words[][2] = {
-        {"@hourly", "0 * * * *"},  {"@daily", "0 0 * * *"},   {"@midnight", "0 0 * * *"},
-        {"@weekly", "0 0 * * 0"},  {"@monthly", "0 0 1 * *"}, {"@yearly", "0 0 1 1 *"},
-        {"@annually", "0 0 1 1 *"}};
+    static const char *const words[][2] = {{"@hourly", "0 * * * *"},   {"@daily", "0 0 * * *"},
+                                           {"@midnight", "0 0 * * *"}, {"@weekly", "0 0 * * 0"},
+                                           {"@monthly", "0 0 1 * *"},  {"@yearly", "0 0 1 1 *"},
+                                           {"@annually", "0 0 1 1 *"}};
 
     for (size_t i = 0; i < TR_ARRAY_LEN(words); i++)
         if (!strcmp(text, words[i][0]))

@@ -63,7 +63,7 @@ struct tq {
     void *conn, *cache;
     void *listen_conn, *listen_cache;
     bool listening;
-    bool in_tx; /* tq_begin() */
+    bool in_tx;      /* tq_begin() */
     bool foreign_tx; /* something was settled on a connection that is not ours (the worker asks) */
     int tries;       /* of a failed statement on our connection; 0: the default */
     bool schema_ok;

@@ -89,7 +89,7 @@ struct tqw_exec {
     /* processes */
     pid_t pid; /* 0: none, or being started */
     bool starting;
-    bool dying; /* asked to be killed */
+    bool dying;          /* asked to be killed */
     struct tq_run *held; /* its last run is not settled yet: nothing new before it is */
     int sock;
     struct tr_buf out, in;
@@ -176,17 +176,16 @@ struct tq_worker {
 };
 
 enum {
-    TQW_TRIES = 2,              /* of one statement; the loop itself comes back later */
-    TQW_DOWN_FIRST_US = 50000,  /* pause after a failed call, doubling with jitter … */
-    TQW_DOWN_MAX_US = 2000000,  /* … to this */
-    TQW_LOOK_AGAIN_US = 20000,  /* at a row that somebody's transaction holds */
-    TQW_LOCK_WAIT_US = 250000,  /* the loop's handle waits so long for a lock, as a backstop */
-    TQW_LEADER_US = 3000000,    /* lease of the leader */
+    TQW_TRIES = 2,             /* of one statement; the loop itself comes back later */
+    TQW_DOWN_FIRST_US = 50000, /* pause after a failed call, doubling with jitter … */
+    TQW_DOWN_MAX_US = 2000000, /* … to this */
+    TQW_LOOK_AGAIN_US = 20000, /* at a row that somebody's transaction holds */
+    TQW_LOCK_WAIT_US = 250000, /* the loop's handle waits so long for a lock, as a backstop */
+    TQW_LEADER_US = 3000000,   /* lease of the leader */
     TQW_MAINTAIN_US = 1000000
 };
 /* Executors add 1 to the eventfd, tq_worker_wake() this much. */
 #define TQW_WAKE ((uint64_t)1 << 32)
-
 
 /* worker_run.c */
 void tqw_execute(struct tqw_exec *e, struct tq_run *r);
@@ -261,6 +260,9 @@ void tqw_wire_job(struct tr_buf *out, const struct tq_job *job);
 bool tqw_unwire_job(char *bytes, size_t len, struct tq_job *ret);
 
 /* worker_stats.c */
+void tqw_histogram_add(struct tq_histogram *h, int64_t us);
+void tqw_histogram_text(struct tr_buf *b, const char *name, const char *labels,
+                        const struct tq_histogram *h);
 void tqw_count(tq_worker *w, uint64_t *counter);
 void tqw_observe(tq_worker *w, struct tq_histogram *h, int64_t us);
 void tqw_trace(tq_worker *w, const struct tq_trace *t);

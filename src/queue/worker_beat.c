@@ -123,9 +123,9 @@ int64_t tqw_next_deadline(tq_worker *w)
         return at;
     int n = w->ops->running(w, runs);
     for (int i = 0; i < n; i++) {
-        int64_t t = runs[i]->kill_us      ? runs[i]->kill_us
-                    : !w->o.timeout_us    ? INT64_MAX
-                                          : runs[i]->started_us + w->o.timeout_us;
+        int64_t t = runs[i]->kill_us   ? runs[i]->kill_us
+                    : !w->o.timeout_us ? INT64_MAX
+                                       : runs[i]->started_us + w->o.timeout_us;
         if (!runs[i]->given_up && t < at)
             at = t;
     }

@@ -165,9 +165,7 @@ static int64_t next_due(tq_worker *w, int64_t pause)
 
 static void pause_claims(tq_worker *w)
 {
-    int64_t most = w->o.poll_us        ? w->o.poll_us
-                   : w->listen_fd >= 0 ? LOOK_PUSH_US
-                                       : LOOK_MYSQL_US;
+    int64_t most = w->o.poll_us ? w->o.poll_us : w->listen_fd >= 0 ? LOOK_PUSH_US : LOOK_MYSQL_US;
 
     if (w->q->be == BE_SQLITE) {
         w->claim_us = w->now_us + LOOK_FILE_US;

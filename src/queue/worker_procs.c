@@ -258,8 +258,8 @@ static void feed(tq_worker *w)
 
         if (!e->pid)
             ask_for_child(e);
-        while (e->pid && !e->dying && !e->current && !e->held &&
-               e->runs < w->o.runs_per_process && w->pool.todo) {
+        while (e->pid && !e->dying && !e->current && !e->held && e->runs < w->o.runs_per_process &&
+               w->pool.todo) {
             struct tq_run *r = next_todo(w);
 
             if (atomic_load(&r->stop) == TQ_GO_ON) {
@@ -395,6 +395,6 @@ static void procs_end(tq_worker *w)
     tqw_nursery_end(w);
 }
 
-const struct tqw_pool_ops tqw_procs = {
-    procs_start, procs_put,     procs_take_back, procs_collect,  procs_ask,
-    procs_kill,  procs_settled, procs_running,   procs_buffered, procs_end};
+const struct tqw_pool_ops tqw_procs = {procs_start,    procs_put,  procs_take_back, procs_collect,
+                                       procs_ask,      procs_kill, procs_settled,   procs_running,
+                                       procs_buffered, procs_end};

@@ -41,8 +41,9 @@ static void count_end(tq_worker *w, const struct tq_run *r, int result)
     if (r->end == TQ_ACK || r->end == TQ_BURY || result == TQ_SETTLED_BURIED) {
         int n = r->job->attempts;
 
-        tqw_count(w, &s->attempts[n < 1 ? 0 : n > TQ_ATTEMPT_BUCKETS ? TQ_ATTEMPT_BUCKETS - 1
-                                                                     : n - 1]);
+        tqw_count(w, &s->attempts[n < 1                    ? 0
+                                  : n > TQ_ATTEMPT_BUCKETS ? TQ_ATTEMPT_BUCKETS - 1
+                                                           : n - 1]);
     }
 }
 

@@ -27,8 +27,8 @@ int64_t tq_histogram_at(const struct tq_histogram *h, int permille)
         int64_t low = i ? bounds[i - 1] : 0;
         if (bounds[i] == INT64_MAX)
             return low;
-        return low + (int64_t)((double)(bounds[i] - low) * (double)(want - seen) /
-                               (double)h->bucket[i]);
+        return low +
+               (int64_t)((double)(bounds[i] - low) * (double)(want - seen) / (double)h->bucket[i]);
     }
     return 0;
 }
@@ -40,16 +40,21 @@ void tqw_count(tq_worker *w, uint64_t *counter)
     (void)pthread_mutex_unlock(&w->stats_mu);
 }
 
-void tqw_observe(tq_worker *w, struct tq_histogram *h, int64_t us)
+void tqw_histogram_add(struct tq_histogram *h, int64_t us)
 {
     int i = 0;
 
     while (us > bounds[i])
         i++;
-    (void)pthread_mutex_lock(&w->stats_mu);
     h->count++;
     h->sum += us;
     h->bucket[i]++;
+}
+
+void tqw_observe(tq_worker *w, struct tq_histogram *h, int64_t us)
+{
+    (void)pthread_mutex_lock(&w->stats_mu);
+    tqw_histogram_add(h, us);
     (void)pthread_mutex_unlock(&w->stats_mu);
 }
 
@@ -99,26 +104,36 @@ static void add_gauge(struct tr_buf *b, const char *name, const char *help, int 
     tr_buf_addf(b, "tribunal_worker_%s %d\n", name, v);
 }
 
-static void add_histogram(struct tr_buf *b, const char *name, const char *help,
-                          const struct tq_histogram *h)
+/* `labels` is "" or ends with a comma. */
+void tqw_histogram_text(struct tr_buf *b, const char *name, const char *labels,
+                        const struct tq_histogram *h)
 {
+    int bare = (int)strlen(labels) - (labels[0] != '\0'); /* without the comma */
     uint64_t sum = 0;
 
-    tr_buf_addf(b,
-                "# HELP tribunal_worker_%s_seconds %s\n"
-                "# TYPE tribunal_worker_%s_seconds histogram\n",
-                name, help, name);
     for (int i = 0; i < TQ_HISTOGRAM_BUCKETS; i++) {
         sum += h->bucket[i];
         if (bounds[i] == INT64_MAX)
-            tr_buf_addf(b, "tribunal_worker_%s_seconds_bucket{le=\"+Inf\"} %llu\n", name,
+            tr_buf_addf(b, "%s_bucket{%sle=\"+Inf\"} %llu\n", name, labels,
                         (unsigned long long)sum);
         else
-            tr_buf_addf(b, "tribunal_worker_%s_seconds_bucket{le=\"%g\"} %llu\n", name,
-                        (double)bounds[i] / 1e6, (unsigned long long)sum);
+            tr_buf_addf(b, "%s_bucket{%sle=\"%g\"} %llu\n", name, labels, (double)bounds[i] / 1e6,
+                        (unsigned long long)sum);
     }
-    tr_buf_addf(b, "tribunal_worker_%s_seconds_sum %.6f\ntribunal_worker_%s_seconds_count %llu\n",
-                name, (double)h->sum / 1e6, name, (unsigned long long)h->count);
+    const char *open = bare ? "{" : "", *close = bare ? "}" : "";
+    tr_buf_addf(b, "%s_sum%s%.*s%s %.6f\n", name, open, bare, labels, close, (double)h->sum / 1e6);
+    tr_buf_addf(b, "%s_count%s%.*s%s %llu\n", name, open, bare, labels, close,
+                (unsigned long long)h->count);
+}
+
+static void add_histogram(struct tr_buf *b, const char *name, const char *help,
+                          const struct tq_histogram *h)
+{
+    char full[64];
+
+    (void)snprintf(full, sizeof(full), "tribunal_worker_%s_seconds", name);
+    tr_buf_addf(b, "# HELP %s %s\n# TYPE %s histogram\n", full, help, full);
+    tqw_histogram_text(b, full, "", h);
 }
 
 static void add_attempts(struct tr_buf *b, const uint64_t *attempts)

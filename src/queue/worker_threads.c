@@ -273,6 +273,6 @@ static void threads_end(tq_worker *w)
     }
 }
 
-const struct tqw_pool_ops tqw_threads = {threads_start, threads_put,  threads_take_back,
-                                         threads_collect, threads_ask, threads_kill,
-                                         threads_settled, threads_running, threads_buffered, threads_end};
+const struct tqw_pool_ops tqw_threads = {
+    threads_start, threads_put,     threads_take_back, threads_collect,  threads_ask,
+    threads_kill,  threads_settled, threads_running,   threads_buffered, threads_end};

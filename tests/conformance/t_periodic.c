@@ -21,12 +21,12 @@ static void ticks_of_a_schedule_are_those_of_cron(void **state)
         {"@daily", 0, 86400},
         {"30 3 * * *", 0, 12600},
         {"0 12 1 * *", 0, 43200},
-        {"0 0 29 2 *", 0, 68169600},              /* 1972-02-29 */
-        {"0 0 29 feb *", 951782400, 1078012800},  /* 2000 → 2004 */
-        {"0 0 * * mon", 0, 345600},               /* 1970-01-05 */
-        {"0 0 * * 7", 0, 259200},                 /* Sunday, 1970-01-04 */
-        {"0 0 13 * 5", 0, 86400},                 /* day or weekday: Friday the 2nd */
-        {"0 0 */10 * *", 0, 864000},              /* the 11th */
+        {"0 0 29 2 *", 0, 68169600},             /* 1972-02-29 */
+        {"0 0 29 feb *", 951782400, 1078012800}, /* 2000 → 2004 */
+        {"0 0 * * mon", 0, 345600},              /* 1970-01-05 */
+        {"0 0 * * 7", 0, 259200},                /* Sunday, 1970-01-04 */
+        {"0 0 13 * 5", 0, 86400},                /* day or weekday: Friday the 2nd */
+        {"0 0 */10 * *", 0, 864000},             /* the 11th */
         {"59 23 31 dec *", 0, 31535940},
         {"0 9-17/4 * * mon-fri", 1700000000, 1700038800}, /* Tue 22:13 → Wed 9:00 */
         {"10/20 * * * *", 0, 600},
@@ -45,11 +45,10 @@ static void ticks_of_a_schedule_are_those_of_cron(void **state)
 
 static void a_malformed_schedule_is_refused(void **state)
 {
-    static const char *const bad[] = {"",          "* * * *",     "* * * * * *",  "60 * * * *",
-                                      "* 24 * * *", "* * 0 * *",   "* * * 13 *",   "* * * * 8",
-                                      "a * * * *", "5-1 * * * *", "*/0 * * * *",  "1,,2 * * * *",
-                                      "@often",    "0 0 31 2 *",  "1- * * * *",   "-1 * * * *",
-                                      "1, * * * *"};
+    static const char *const bad[] = {
+        "",           "* * * *",    "* * * * * *", "60 * * * *",  "* 24 * * *",  "* * 0 * *",
+        "* * * 13 *", "* * * * 8",  "a * * * *",   "5-1 * * * *", "*/0 * * * *", "1,,2 * * * *",
+        "@often",     "0 0 31 2 *", "1- * * * *",  "-1 * * * *",  "1, * * * *"};
     int64_t next = 7;
 
     (void)state;
@@ -167,11 +166,10 @@ static void one_leads_until_its_lease_ends(void **state)
     assert_int_equal(OK(tq_leader(a, "m", 10 * SEC, &E.err)), 1);
 }
 
-const struct promise periodic_promises[] = {
-    PROMISE(ticks_of_a_schedule_are_those_of_cron),
-    PROMISE(a_malformed_schedule_is_refused),
-    PROMISE(a_new_schedule_starts_now),
-    PROMISE(ticks_missed_too_long_ago_are_skipped),
-    PROMISE(every_tick_of_a_day_fires_once),
-    PROMISE(one_leads_until_its_lease_ends),
-    {NULL, NULL}};
+const struct promise periodic_promises[] = {PROMISE(ticks_of_a_schedule_are_those_of_cron),
+                                            PROMISE(a_malformed_schedule_is_refused),
+                                            PROMISE(a_new_schedule_starts_now),
+                                            PROMISE(ticks_missed_too_long_ago_are_skipped),
+                                            PROMISE(every_tick_of_a_day_fires_once),
+                                            PROMISE(one_leads_until_its_lease_ends),
+                                            {NULL, NULL}};

@@ -392,6 +392,98 @@ static void a_histogram_knows_its_shares(void **state)
     assert_int_equal(tq_histogram_at(&(struct tq_histogram){.count = 0}, 990), 0);
 }
 
+/* ---- tracing ---- */
+
+static struct {
+    int inserts, starts, ends, errors;
+    int64_t id;
+} T;
+
+static void note_insert(void *user, const struct tq_item *item, const struct tq_enqueued *out)
+{
+    (void)user;
+    assert_string_equal(item->queue, "default");
+    T.inserts++;
+    T.id = out->id;
+}
+
+static void note_trace(void *user, const struct tq_trace *t)
+{
+    (void)user;
+    (void)pthread_mutex_lock(&H.mu);
+    T.starts += t->event == TQ_TRACE_START && t->job->ref.id == T.id;
+    T.ends += t->event == TQ_TRACE_END && t->end == TQ_ACK && t->result == TQ_SETTLED_FINAL;
+    T.errors += t->event == TQ_TRACE_ERROR && t->err->msg[0];
+    (void)pthread_mutex_unlock(&H.mu);
+}
+
+static void hooks_see_insert_start_error_and_end(void **state)
+{
+    struct tq_hooks hooks = TQ_HOOKS_INIT;
+    struct tq_worker_opts o = TQ_WORKER_OPTS_INIT;
+    struct tq_opts q, traced = opts();
+    struct tq_item it = job("default", "x");
+
+    (void)state;
+    memset(&T, 0, sizeof(T));
+    hooks.inserted = note_insert;
+    traced.hooks = &hooks;
+    OK(tq_enqueue(open_with(&traced), &it, NULL, &E.err));
+    o.trace = note_trace;
+    tq_worker *w = make(&o, &q);
+    set_hold(true, false);
+    DRIVE(w, get(&H.started) == 1);
+    set_hold(false, false);
+    UNTIL(get(&H.ended) == 1);
+    S.crash_at = S.calls + 1; /* everything fails for a moment */
+    DRIVE(w, get(&T.errors) > 0);
+    S.crash_at = 0;
+    S.dead = false;
+    DRIVE(w, get(&T.ends) == 1);
+    tq_worker_free(w);
+    assert_int_equal(T.inserts, 1);
+    assert_int_equal(T.starts, 1);
+}
+
+static int seen_priority(void *arg, const struct tq_stat_priority *s)
+{
+    int64_t *ready = arg;
+
+    ready[s->priority == 5] += s->ready;
+    assert_string_equal(s->queue, "default");
+    return 0;
+}
+
+static void stats_tell_priorities_and_the_last_minute(void **state)
+{
+    struct tq_recent r = TQ_RECENT_INIT;
+    struct tq_item it = job("default", "x");
+    int64_t ready[2] = {0, 0};
+    char *text = NULL;
+
+    (void)state;
+    put("default", "x");
+    OK(tq_ack(E.q, take(E.q, "default")->ref, NULL, 0, &E.err));
+    put("default", "x");
+    OK(tq_bury(E.q, take(E.q, "default")->ref, "no", 2, &E.err));
+    put("default", "x");
+    it.priority = 5;
+    put_item(&it);
+    put_item(&it);
+    OK(tq_stats_priorities(E.q, seen_priority, ready, &E.err));
+    assert_int_equal(ready[0], 1);
+    assert_int_equal(ready[1], 2);
+    OK(tq_recent(E.q, "default", 60 * (int64_t)SEC, &r, &E.err));
+    assert_int_equal(r.completed, 1);
+    assert_int_equal(r.dead, 1);
+    assert_int_equal(r.attempts[0], 2);
+    OK(tq_prometheus(E.q, &text, &E.err));
+    assert_non_null(
+        strstr(text, "tribunal_queue_jobs{queue=\"default\",priority=\"5\",state=\"ready\"} 2\n"));
+    assert_non_null(strstr(text, "tribunal_queue_dead{queue=\"default\"} 1\n"));
+    free(text);
+}
+
 static void nonsense_options_are_refused(void **state)
 {
     struct tq_worker_opts o = TQ_WORKER_OPTS_INIT;
@@ -424,5 +516,7 @@ const struct promise worker_promises[] = {
     PROMISE(a_lost_answer_is_verified),
     PROMISE(the_metrics_are_prometheus_text),
     PROMISE(a_histogram_knows_its_shares),
+    PROMISE(hooks_see_insert_start_error_and_end),
+    PROMISE(stats_tell_priorities_and_the_last_minute),
     PROMISE(nonsense_options_are_refused),
     {NULL, NULL}};

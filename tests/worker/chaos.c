@@ -132,9 +132,9 @@ static void prepare(int n)
         items[i].max_crashes = 1000;
     }
     for (int i = 0; i < n; i += 1000)
-        (void)kit_ok("enqueue",
-                     tq_enqueue_many(q, items + i, (size_t)(n - i < 1000 ? n - i : 1000), NULL, &err),
-                     &err);
+        (void)kit_ok(
+            "enqueue",
+            tq_enqueue_many(q, items + i, (size_t)(n - i < 1000 ? n - i : 1000), NULL, &err), &err);
     tq_close(q);
     free(items);
 }

@@ -135,8 +135,8 @@ void kit_sql(const char *sql)
 
 void kit_fresh(void)
 {
-    static const char *const tables[] = {"job_queue",   "job_history",  "job_attempt",
-                                         "job_unique",  "queue_config", "job_slot",
+    static const char *const tables[] = {"job_queue",    "job_history",   "job_attempt",
+                                         "job_unique",   "queue_config",  "job_slot",
                                          "queue_leader", "queue_periodic"};
     struct tr_err err = TR_ERR_INIT;
     tq *q = kit_open();

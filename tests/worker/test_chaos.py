@@ -15,7 +15,7 @@ from harness.wait import wait_until
 
 BUILD = pathlib.Path(os.environ.get("TRIBUNAL_BUILD", "build")) / "tests/worker"
 SOAK = os.environ.get("TRIBUNAL_SOAK") == "1"
-JOBS = 20000 if SOAK else 1200
+JOBS = 20000 if SOAK else 400
 WORKERS = 4
 EVERY = 0.3  # seconds between two kills
 

@@ -5,8 +5,9 @@
  *     tq-truth --list MODE      the rows of a mode
  *     tq-truth MODE             check all of them: "ok NAME" or "not ok NAME: why"
  *
- * The table below is that of doc/decisions/0420-the-truth-table.md. Every handler with a transaction
- * also writes one business row in it, which must be there exactly when the settlement is.
+ * The table below is that of doc/decisions/0420-the-truth-table.md. Every handler with a
+ * transaction also writes one business row in it, which must be there exactly when the settlement
+ * is.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -58,36 +59,127 @@ struct row {
     enum death death;
     /* expected */
     int state;
-    int attempts; /* of a job that will run again; -1: any */
-    int rows;     /* business rows */
+    int attempts;      /* of a job that will run again; -1: any */
+    int rows;          /* business rows */
     const char *error; /* part of the last error, or NULL */
 };
 
-#define TABLE(where_, w_)                                                                          \
-    {"ok_after_committed_ack_" w_, BOTH, 0, ACK, where_, COMMIT, LIVES, TQ_COMPLETED, -1, 1, NULL}, \
-        {"failure_after_committed_ack_" w_, BOTH, FAIL, ACK, where_, COMMIT, LIVES, TQ_COMPLETED,  \
-         -1, 1, NULL},                                                                             \
-        {"ok_after_committed_nack_" w_, BOTH, 0, NACK, where_, COMMIT, LIVES, TQ_SCHEDULED, 1, 1,  \
-         "nacked in tx"},                                                                          \
-        {"failure_after_committed_nack_" w_, BOTH, FAIL, NACK, where_, COMMIT, LIVES,              \
-         TQ_SCHEDULED, 1, 1, "nacked in tx"},                                                      \
-        {"ok_after_committed_bury_" w_, BOTH, 0, BURY, where_, COMMIT, LIVES, TQ_DEAD, -1, 1,      \
-         NULL},                                                                                    \
-        {"ok_after_committed_work_without_ack_" w_, BOTH, 0, NOTHING, where_, COMMIT, LIVES,       \
-         TQ_COMPLETED, -1, 1, NULL},                                                               \
-        {"ok_after_rolled_back_ack_" w_, BOTH, 0, ACK, where_, ROLLBACK, LIVES, TQ_COMPLETED, -1,  \
-         0, NULL},                                                                                 \
-        {"failure_after_rolled_back_ack_" w_, BOTH, FAIL, ACK, where_, ROLLBACK, LIVES,            \
-         TQ_SCHEDULED, 1, 0, "returned -5"},                                                       \
-        {"bury_after_rolled_back_ack_" w_, BOTH, TQ_BURY, ACK, where_, ROLLBACK, LIVES, TQ_DEAD,   \
-         -1, 0, NULL},                                                                             \
-        {"ok_after_rolled_back_nack_" w_, BOTH, 0, NACK, where_, ROLLBACK, LIVES, TQ_COMPLETED,    \
-         -1, 0, NULL},                                                                             \
-        {"failure_after_rolled_back_bury_" w_, BOTH, FAIL, BURY, where_, ROLLBACK, LIVES,          \
-         TQ_SCHEDULED, 1, 0, "returned -5"},                                                       \
-    {                                                                                              \
-        "ok_after_rolled_back_bury_" w_, BOTH, 0, BURY, where_, ROLLBACK, LIVES, TQ_COMPLETED, -1, \
-            0, NULL                                                                                \
+#define TABLE(where_, w_)                                                                            \
+    {                                                                                                \
+        "ok_after_committed_ack_" w_,                                                                \
+        BOTH,                                                                                        \
+        0,                                                                                           \
+        ACK,                                                                                         \
+        where_,                                                                                      \
+        COMMIT,                                                                                      \
+        LIVES,                                                                                       \
+        TQ_COMPLETED,                                                                                \
+        -1,                                                                                          \
+        1,                                                                                           \
+        NULL},                                                                                       \
+        {"failure_after_committed_ack_" w_,                                                          \
+         BOTH,                                                                                       \
+         FAIL,                                                                                       \
+         ACK,                                                                                        \
+         where_,                                                                                     \
+         COMMIT,                                                                                     \
+         LIVES,                                                                                      \
+         TQ_COMPLETED,                                                                               \
+         -1,                                                                                         \
+         1,                                                                                          \
+         NULL},                                                                                      \
+        {"ok_after_committed_nack_" w_,                                                              \
+         BOTH,                                                                                       \
+         0,                                                                                          \
+         NACK,                                                                                       \
+         where_,                                                                                     \
+         COMMIT,                                                                                     \
+         LIVES,                                                                                      \
+         TQ_SCHEDULED,                                                                               \
+         1,                                                                                          \
+         1,                                                                                          \
+         "nacked in tx"},                                                                            \
+        {"failure_after_committed_nack_" w_,                                                         \
+         BOTH,                                                                                       \
+         FAIL,                                                                                       \
+         NACK,                                                                                       \
+         where_,                                                                                     \
+         COMMIT,                                                                                     \
+         LIVES,                                                                                      \
+         TQ_SCHEDULED,                                                                               \
+         1,                                                                                          \
+         1,                                                                                          \
+         "nacked in tx"},                                                                            \
+        {"ok_after_committed_bury_" w_, BOTH, 0, BURY, where_, COMMIT, LIVES, TQ_DEAD, -1, 1, NULL}, \
+        {"ok_after_committed_work_without_ack_" w_,                                                  \
+         BOTH,                                                                                       \
+         0,                                                                                          \
+         NOTHING,                                                                                    \
+         where_,                                                                                     \
+         COMMIT,                                                                                     \
+         LIVES,                                                                                      \
+         TQ_COMPLETED,                                                                               \
+         -1,                                                                                         \
+         1,                                                                                          \
+         NULL},                                                                                      \
+        {"ok_after_rolled_back_ack_" w_,                                                             \
+         BOTH,                                                                                       \
+         0,                                                                                          \
+         ACK,                                                                                        \
+         where_,                                                                                     \
+         ROLLBACK,                                                                                   \
+         LIVES,                                                                                      \
+         TQ_COMPLETED,                                                                               \
+         -1,                                                                                         \
+         0,                                                                                          \
+         NULL},                                                                                      \
+        {"failure_after_rolled_back_ack_" w_,                                                        \
+         BOTH,                                                                                       \
+         FAIL,                                                                                       \
+         ACK,                                                                                        \
+         where_,                                                                                     \
+         ROLLBACK,                                                                                   \
+         LIVES,                                                                                      \
+         TQ_SCHEDULED,                                                                               \
+         1,                                                                                          \
+         0,                                                                                          \
+         "returned -5"},                                                                             \
+        {"bury_after_rolled_back_ack_" w_,                                                           \
+         BOTH,                                                                                       \
+         TQ_BURY,                                                                                    \
+         ACK,                                                                                        \
+         where_,                                                                                     \
+         ROLLBACK,                                                                                   \
+         LIVES,                                                                                      \
+         TQ_DEAD,                                                                                    \
+         -1,                                                                                         \
+         0,                                                                                          \
+         NULL},                                                                                      \
+        {"ok_after_rolled_back_nack_" w_,                                                            \
+         BOTH,                                                                                       \
+         0,                                                                                          \
+         NACK,                                                                                       \
+         where_,                                                                                     \
+         ROLLBACK,                                                                                   \
+         LIVES,                                                                                      \
+         TQ_COMPLETED,                                                                               \
+         -1,                                                                                         \
+         0,                                                                                          \
+         NULL},                                                                                      \
+        {"failure_after_rolled_back_bury_" w_,                                                       \
+         BOTH,                                                                                       \
+         FAIL,                                                                                       \
+         BURY,                                                                                       \
+         where_,                                                                                     \
+         ROLLBACK,                                                                                   \
+         LIVES,                                                                                      \
+         TQ_SCHEDULED,                                                                               \
+         1,                                                                                          \
+         0,                                                                                          \
+         "returned -5"},                                                                             \
+    {                                                                                                \
+        "ok_after_rolled_back_bury_" w_, BOTH, 0, BURY, where_, ROLLBACK, LIVES, TQ_COMPLETED, -1,   \
+            0, NULL                                                                                  \
     }
 
 static const struct row table[] = {
@@ -106,8 +198,8 @@ static const struct row table[] = {
      "transaction open"},
     {"ok_inside_the_executors_tx_without_ack_fails", BOTH, 0, NOTHING, EXECUTORS, OPEN, LIVES,
      TQ_SCHEDULED, 1, 0, "transaction open"},
-    {"failure_inside_the_executors_tx_fails", BOTH, FAIL, ACK, EXECUTORS, OPEN, LIVES,
-     TQ_SCHEDULED, 1, 0, "returned -5"},
+    {"failure_inside_the_executors_tx_fails", BOTH, FAIL, ACK, EXECUTORS, OPEN, LIVES, TQ_SCHEDULED,
+     1, 0, "returned -5"},
     {"bury_inside_the_executors_tx_buries", BOTH, TQ_BURY, NACK, EXECUTORS, OPEN, LIVES, TQ_DEAD,
      -1, 0, NULL},
     {"ok_inside_my_tx_fails", PROCESSES, 0, ACK, MINE, OPEN, LIVES, TQ_SCHEDULED, 1, 0,
@@ -329,7 +421,8 @@ static void check(const struct row *r, int64_t id)
 /* Rows that lock the whole of SQLite, or need a deadline, have the worker to themselves. */
 static bool alone(const struct row *r)
 {
-    return r->fate >= OPEN_THEN_COMMIT || r->death == HANGS || (r->where == MINE && r->fate == OPEN);
+    return r->fate >= OPEN_THEN_COMMIT || r->death == HANGS ||
+           (r->where == MINE && r->fate == OPEN);
 }
 
 static void slow_backoff(tq *q)
