@@ -106,6 +106,7 @@ void tqi_disconnect(tq *q);
 int tqi_run(tq *q, enum tqi_mode mode, tqi_op op, void *arg, struct tr_err *err);
 int tqi_run_tx(tq *q, struct tq_tx tx, tqi_op op, void *arg, struct tr_err *err);
 
+/* ---- exec.c: statements ---- */
 int tqi_exec(struct tqi_link *l, enum tq_stmt s, const struct tq_val *params, int nparams,
              tq_row_fn row, void *row_arg, int64_t *ret_affected, struct tr_err *err);
 int tqi_exec_text(struct tqi_link *l, const char *sql, struct tr_err *err);
