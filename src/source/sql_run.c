@@ -120,6 +120,7 @@ static int insert_row(struct sql_run *w, struct tr_err *err)
                                   .user_id = id_of(w, user, "id"),
                                   .user_name = w->user,
                                   .source = "queue",
+                                  .subject = "judge", /* as a controller marks them */
                                   .problem_id = w->problem,
                                   .contest_id = id_of(w, contest, "id"),
                                   .lang = w->lang,
