@@ -145,8 +145,7 @@ def verify_events(farm, expected):
 
 
 def events(farm):
-    """All stored events: the stream is read until its first `stats`, which come once a second and
-    behind what is stored."""
+    """All stored events: the stream is read until two `stats`, one a second, follow each other."""
     connection = http.client.HTTPConnection("127.0.0.1", farm.ports[0], timeout=20)
     connection.request("GET", "/api/v1/events?last_event_id=0")
     found, stats = [], 0
@@ -155,7 +154,7 @@ def events(farm):
             if not line.startswith(b"data:"):
                 continue
             event = json.loads(line[5:])
-            stats += event["type"] == "stats"
+            stats = stats + 1 if event["type"] == "stats" else 0
             if stats == 2:
                 break
             found.append(event)
