@@ -131,8 +131,8 @@ static int end_kind(const struct conn *c, bool first, bool last)
     return lws_write_ws_flags(LWS_WRITE_TEXT, first, last);
 }
 
-/* The frame's kind, which libwebsockets keeps in a private header: fixed by its ABI, since a program
- * built against another one would not load. */
+/* The frame's kind, which libwebsockets keeps in a private header: fixed by its ABI, since a
+ * program built against another one would not load. */
 #define WRITE_CLOSE ((enum lws_write_protocol)4)
 
 /* By hand: libwebsockets 4.1 takes a refusal in a WRITEABLE callback for a broken socket and hangs
