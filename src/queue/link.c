@@ -6,6 +6,7 @@
  * again here and nowhere else; a lost connection is opened again. In the caller's transaction
  * nothing is ever retried: the caller learns what to do with its transaction.
  */
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -202,6 +203,12 @@ static int setup_session(tq *q, struct tqi_link *l, struct tr_err *err)
     if (q->be == BE_MYSQL) {
         struct tq_val secs = tqi_int(q->info.timeout_us / 1000000 + 1);
         r = tqi_exec(l, S_SETUP_WAIT, &secs, 1, NULL, NULL, NULL, err);
+    } else if (q->be == BE_POSTGRES && q->tries) {
+        /* A worker's loop must come round: it waits for no lock longer than this. */
+        char text[64];
+        (void)snprintf(text, sizeof(text), "SET lock_timeout = %lld",
+                       (long long)(q->info.timeout_us / 1000));
+        r = tqi_exec_text(l, text, err);
     } else if (q->be == BE_SQLITE) {
         r = tqi_exec(l, q->flags & TQ_RELAXED_SYNC ? S_SETUP_NORMAL : S_SETUP_FULL, NULL, 0, NULL,
                      NULL, NULL, err);
@@ -305,7 +312,7 @@ static int after_failure(tq *q, int r, bool nothing_done, int attempt, struct tr
     }
     if (!again)
         return r;
-    if (attempt + 1 < TRIES_MAX)
+    if (attempt + 1 < (q->tries ? q->tries : TRIES_MAX))
         return 1;
     if (err)
         err->code = r == TR_E_BUSY ? TR_E_BUSY : TR_E_RETRY;
