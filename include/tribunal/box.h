@@ -73,12 +73,17 @@ struct tbox_options {
     const char *helper;  /* the tribunal-box program; NULL: looked for, see tribunal-box(1) */
 };
 
+/* A stack as large as the memory. Without a cgroup 8 MiB or a sixteenth of the memory, whichever is
+ * less: there the stacks that threads get by default, each of this size, count as memory before
+ * they are used. */
+#define TBOX_STACK_AUTO UINT64_MAX
+
 /* Each has a floor and a ceiling (tbox_limits_check()); 0 is refused, never "no limit". */
 struct tbox_limits {
     int64_t cpu_us; /* user + system of all processes together */
     int64_t wall_us;
     uint64_t memory_bytes; /* of all processes, page tables and files in the work folders too */
-    uint64_t stack_bytes;
+    uint64_t stack_bytes;  /* or TBOX_STACK_AUTO */
     uint64_t output_bytes; /* standard output + standard error, while the program runs */
     uint64_t file_bytes;   /* of one file */
     uint32_t pids;         /* processes and threads */
@@ -119,7 +124,8 @@ struct tbox_spec {
 enum tbox_cause {
     TBOX_EXIT,    /* exit(exit_code) */
     TBOX_SIGNAL,  /* a signal that the box did not send */
-    TBOX_SYSCALL, /* SIGSYS: a call of a foreign architecture */
+    TBOX_SYSCALL, /* SIGSYS: a call of a foreign architecture. The kernel does not tell its parent
+                   * whether the filter sent it or the program itself */
     TBOX_FILES,   /* SIGXFSZ with a file at its ceiling */
     TBOX_WALL,
     TBOX_CPU,

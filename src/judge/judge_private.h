@@ -146,7 +146,8 @@ struct check {
     tbox *box;
     int input, output, answer; /* fds; answer may be -1 */
     int64_t full_points;
-    int out_fd, err_fd; /* memory files of ours, emptied before */
+    const char *const *args; /* behind those of the convention; NULL-ended or NULL */
+    int out_fd, err_fd;      /* memory files of ours, emptied before */
     const char **argv;
 };
 /* Put the files and start; tbox_step() of the box tells when it ended. */
@@ -155,8 +156,7 @@ int checker_start(struct check *c, struct tr_arena *arena, struct tr_err *err);
 int checker_finish(struct check *c, const struct tbox_report *r, struct tr_case *ret,
                    struct tr_err *err);
 /* Arguments of each convention; NULL when memory is out. */
-const char **checker_argv(const struct helper *h, bool interactive, int64_t full_points,
-                          struct tr_arena *arena);
+const char **checker_argv(const struct check *c, struct tr_arena *arena);
 /* The words that a boxed checker left behind, as a case. */
 int checker_words(struct check *c, const struct tbox_report *r, struct tr_case *ret,
                   struct tr_err *err);

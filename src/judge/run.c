@@ -31,7 +31,8 @@ void program_spec(const struct program *p, struct tbox_spec *ret)
     ret->limits.cpu_us = l->time_us;
     ret->limits.wall_us = l->wall_us;
     ret->limits.memory_bytes = (uint64_t)l->memory_kib * 1024;
-    ret->limits.stack_bytes = (uint64_t)l->stack_kib * 1024;
+    ret->limits.stack_bytes =
+        l->stack_kib == l->memory_kib ? TBOX_STACK_AUTO : (uint64_t)l->stack_kib * 1024;
     ret->limits.output_bytes = (uint64_t)l->output_bytes;
     ret->limits.file_bytes = (uint64_t)l->output_bytes;
     ret->limits.pids = (uint32_t)l->pids;

@@ -177,17 +177,20 @@ static int start_run(struct tests *t, struct lane *l)
 
 static void fill_check(struct tests *t, struct lane *l, const struct helper *h)
 {
+    const struct tr_test *test = &t->job->problem->tests[l->test];
+
     l->check = (struct check){
         .helper = h,
         .box = l->check_box,
         .input = l->input,
         .output = l->out,
         .answer = l->answer,
-        .full_points = t->job->problem->tests[l->test].points,
+        .full_points = test->points,
+        .args = test->args ? (const char *const *)test->args : h->args,
         .out_fd = l->check_out,
         .err_fd = l->check_err,
     };
-    const struct tr_group *g = &t->job->problem->groups[t->job->problem->tests[l->test].group];
+    const struct tr_group *g = &t->job->problem->groups[test->group];
     if (g->rule == TR_GROUP_MIN)
         l->check.full_points = g->points;
 }
@@ -198,7 +201,7 @@ static int run_interactive(struct tests *t, struct lane *l)
     TR_CLEANUP(relay_done) struct relay relay = {.ways = {{-1, -1}, {-1, -1}}};
     fill_check(t, l, t->job->interactor);
     l->check.output = -1;
-    l->check.argv = checker_argv(t->job->interactor, true, l->check.full_points, t->arena);
+    l->check.argv = checker_argv(&l->check, t->arena);
     if (!l->check.argv)
         return tr_fail(t->err, TR_E_NOMEM, 0, "no memory for the interactor's arguments");
     struct talk talk = {.program = t->job->program,
@@ -240,8 +243,9 @@ static int judge_output(struct tests *t, struct lane *l)
         return r;
     }
     struct tr_bytes got = {.fd = l->out}, want = {.fd = l->answer};
-    int r = tr_compare_run(&t->job->problem->compare, got, want, &l->now.verdict, &l->now.sub,
-                           &l->now.diff, t->err);
+    const struct tr_compare *own = t->job->problem->tests[l->test].compare;
+    int r = tr_compare_run(own ? own : &t->job->problem->compare, got, want, &l->now.verdict,
+                           &l->now.sub, &l->now.diff, t->err);
     if (r < 0)
         return r;
     l->now.share = l->now.verdict == TR_V_AC ? TR_SHARE_FULL : 0;
