@@ -12,6 +12,8 @@ int cmd_judge(int argc, char **argv);
 int cmd_keys(int argc, char **argv);
 int cmd_lang(int argc, char **argv);
 int cmd_problem(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
+int cmd_submit(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 
 int cmd_nats(int argc, char **argv); /* a group; its members: */
@@ -35,5 +37,6 @@ int cmd_queue_resume(int argc, char **argv);
 int cmd_queue_retry(int argc, char **argv);
 int cmd_queue_show(int argc, char **argv);
 int cmd_queue_stats(int argc, char **argv);
+int cmd_queue_work(int argc, char **argv);
 
 #endif
