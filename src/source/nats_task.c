@@ -379,7 +379,7 @@ void task_started(struct delivery *d, int how, const struct tr_err *err, json_t 
 
 static void in_progress(struct delivery *d)
 {
-    if (natsMsg_InProgress(d->msg, NULL) == NATS_OK)
+    if (src_answer(d->src, d->msg, "+WPI"))
         tr_metric_add(d->src->host->metrics, TR_M_IN_PROGRESS);
 }
 
