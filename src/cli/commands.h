@@ -34,5 +34,6 @@ int cmd_queue_resume(int argc, char **argv);
 int cmd_queue_retry(int argc, char **argv);
 int cmd_queue_show(int argc, char **argv);
 int cmd_queue_stats(int argc, char **argv);
+int cmd_queue_work(int argc, char **argv);
 
 #endif

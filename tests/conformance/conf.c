@@ -424,9 +424,9 @@ static void begin_run(void)
 
 static void wipe(void)
 {
-    static const char *const tables[] = {"job_queue",       "job_history", "job_attempt",
-                                         "queue_config",    "job_slot",    "job_unique",
-                                         "job_idempotency", "biz"};
+    static const char *const tables[] = {
+        "job_queue",  "job_history",     "job_attempt",  "queue_config",   "job_slot",
+        "job_unique", "job_idempotency", "queue_leader", "queue_periodic", "biz"};
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
         sql(own, "DELETE FROM %s", tables[i]);
