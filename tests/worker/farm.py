@@ -185,7 +185,7 @@ class Farm:
         rows = self.sql(f"SELECT {columns} FROM submissions WHERE submit_id = '{submit}'")
         return rows[0] if rows else None
 
-    def wait_state(self, submit, state, timeout=60):
+    def wait_state(self, submit, state, timeout=30):
         def is_there():
             row = self.row(submit)
             return row and row[0] == state
