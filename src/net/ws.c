@@ -112,9 +112,11 @@ void tr_ws_net_free(struct tr_ws_net *n)
 {
     if (!n)
         return;
+    /* Twice: the first begins to close handles, the second, when libuv has done so, frees. */
     lws_context_destroy(n->context);
     for (int i = 0; i < FREE_TURNS && uv_run(tr_loop_uv(n->loop), UV_RUN_NOWAIT); i++) {
     }
+    lws_context_destroy(n->context);
     free(n);
 }
 

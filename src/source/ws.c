@@ -122,7 +122,9 @@ static int64_t next_wait(struct tr_ws_source *s)
 static void lost(struct tr_ws_source *s, const char *why)
 {
     const char *controller = s->conf.controllers[s->controller];
+    char said[TR_ERR_MSG_MAX]; /* the connection's own words go with it */
 
+    (void)snprintf(said, sizeof(said), "%s", s->why.code ? s->why.msg : why);
     tr_ws_free(TR_TAKE(s->ws));
     s->state = WS_OFF;
     s->credential[0] = '\0';
@@ -135,7 +137,7 @@ static void lost(struct tr_ws_source *s, const char *why)
     s->connect_at = tr_clock_mono_us() + wait;
     s->controller = (s->controller + 1) % s->conf.ncontrollers;
     if (s->events.lost)
-        s->events.lost(s->events.arg, controller, s->why.code ? s->why.msg : why, wait);
+        s->events.lost(s->events.arg, controller, said, wait);
     s->why = (struct tr_err)TR_ERR_INIT;
     tr_ws_arm_(s);
 }
