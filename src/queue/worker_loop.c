@@ -347,7 +347,7 @@ int64_t tqw_timeout(tq_worker *w)
     }
     if (nothing_left(w))
         return 0;
-    int64_t db = INT64_MAX;          /* what needs the database waits for it */
+    int64_t db = INT64_MAX; /* what needs the database waits for it */
     for (const struct tq_run *r = w->ended; r; r = r->next)
         db = least(db, r->next_look_us);
     if (tqw_wanted(w, 0) > 0)
