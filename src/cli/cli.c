@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/nats_opts.h"
+#include "cli/slot.h"
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
@@ -46,7 +47,7 @@ static const struct tr_conf_item common_items[] = {
 
 /* Settings of single commands that may stand in the file all of them read. */
 struct shared {
-    struct cli_nats nats;
+    struct tr_nats_opts nats;
     int64_t replicas;
     int64_t farm_slots;
     const char *heavy;
@@ -115,10 +116,15 @@ bool cli_begin(struct cli_run *run, const struct cli_doc *doc, void *into, int a
     struct tr_err err = TR_ERR_INIT;
 
     struct shared unread = {.farm_slots = 0};
+    struct slot_options unread_slot = {0};
 
     *run = (struct cli_run){.doc = doc};
     const struct tr_conf_table tables[] = {
         {.items = common_items, .count = TR_ARRAY_LEN(common_items), .into = &run->common},
+        {.items = slot_items,
+         .count = slot_items_count,
+         .into = doc->slot ? into : &unread_slot,
+         .foreign = !doc->slot},
         {.items = doc->items, .count = doc->count, .into = into},
         {.items = shared_items,
          .count = TR_ARRAY_LEN(shared_items),

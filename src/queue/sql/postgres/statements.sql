@@ -95,7 +95,7 @@ SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = ANY ($1::bigint[]
 -- name: lock_any
 SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = $1 FOR UPDATE
 -- name: expired
-SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.state = 2 AND j.lease_until <= {now} ORDER BY j.lease_until LIMIT $1 FOR UPDATE SKIP LOCKED
+SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.state = 2 AND j.lease_until > $2 AND j.lease_until <= {now} ORDER BY j.lease_until LIMIT $1 FOR UPDATE SKIP LOCKED
 -- name: finish
 WITH s AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) AS t(id, lease, status, outcome)),
 d AS (DELETE FROM job_queue j USING s WHERE j.id = s.id AND j.run_lease = s.lease AND ({running} OR $6::bigint = 1) AND ($5::bigint = 1 OR (j.slot IS NULL AND j.has_next = 0)) RETURNING j.*, s.status, s.outcome),
