@@ -2,7 +2,7 @@
  *
  * t_worker.c - the worker with handlers in threads: what it starts, stops and gives back.
  *
- * Processes are forked by tests/worker, from programs that have no connection open.
+ * Processes are forked by tests/queue-worker, from programs that have no connection open.
  */
 #include <poll.h>
 #include <pthread.h>

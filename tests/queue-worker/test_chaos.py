@@ -13,7 +13,7 @@ import pytest
 
 from harness.wait import wait_until
 
-BUILD = pathlib.Path(os.environ.get("TRIBUNAL_BUILD", "build")) / "tests/worker"
+BUILD = pathlib.Path(os.environ.get("TRIBUNAL_BUILD", "build")) / "tests/queue-worker"
 SOAK = os.environ.get("TRIBUNAL_SOAK") == "1"
 JOBS = 20000 if SOAK else 400
 WORKERS = 4

@@ -12,7 +12,7 @@ import pytest
 from harness.wait import wait_until
 
 BUILD = pathlib.Path(os.environ.get("TRIBUNAL_BUILD", "build"))
-CHAOS = BUILD / "tests/worker/tq-chaos"
+CHAOS = BUILD / "tests/queue-worker/tq-chaos"
 TRIBUNAL = BUILD / "src/cli/tribunal"
 DRAIN = 5  # seconds, in tq-chaos
 
