@@ -39,6 +39,7 @@ int cmd_bench(int argc, char **argv)
         {"judge", "submissions a second, time to the first verdict", bench_judge},
         {"nats", "tasks a second over JetStream, beside the bare server", bench_nats},
         {"queue", "rates and latency of the job queue on a database", bench_queue},
+        {"ws", "the controller with judges that judge nothing", bench_ws},
     };
     static const struct cli_group group = {
         .name = "tribunal bench",

@@ -69,6 +69,19 @@ int tr_store_renew(struct tr_store *st, const char *submit_id, int64_t run_lease
     return ts_run(st, move_op, &m, err);
 }
 
+int tr_store_adopt(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t lease_us,
+                   int64_t *ret, struct tr_err *err)
+{
+    struct tq_val p[] = {ts_text(submit_id), ts_int(run_lease), ts_int(lease_us),
+                         ts_text(st->owner)};
+    struct moving m = {TS_ADOPT, TR_MOVE_RENEW, submit_id, run_lease, p, TR_ARRAY_LEN(p)};
+    int r = ts_run(st, move_op, &m, err);
+
+    if (r >= 0)
+        *ret = run_lease + 1;
+    return r;
+}
+
 /* ---------------------------------------------------------------- the verdict */
 
 static int finish_op(struct tr_store *st, void *arg, struct tr_err *err)

@@ -210,9 +210,9 @@ int tr_store_list(struct tr_store *st, const struct tr_store_filter *f, struct t
     } words[] = {
         {"status", f->status},         {"verdict", f->verdict},     {"user_id", f->user_id},
         {"problem_id", f->problem_id}, {"lang", f->lang},           {"contest_id", f->contest_id},
-        {"source", f->source},         {"worker_id", f->worker_id},
+        {"source", f->source},         {"worker_id", f->worker_id}, {"subject", f->subject},
     };
-    struct tq_val p[TR_ARRAY_LEN(words) + 2];
+    struct tq_val p[TR_ARRAY_LEN(words) + 4];
     int n = 0;
 
     if (f->limit > TR_STORE_LIST_MAX)
@@ -225,6 +225,14 @@ int tr_store_list(struct tr_store *st, const struct tr_store_filter *f, struct t
             continue;
         p[n++] = ts_text(words[i].value);
         tr_buf_addf(&sql, " AND %s = ?%d", words[i].column, n);
+    }
+    if (f->since_us) {
+        p[n++] = ts_int(f->since_us);
+        tr_buf_addf(&sql, " AND created_at >= ?%d", n);
+    }
+    if (f->until_us) {
+        p[n++] = ts_int(f->until_us);
+        tr_buf_addf(&sql, " AND created_at < ?%d", n);
     }
     p[n++] = ts_int(f->limit > 0 ? f->limit : 50);
     tr_buf_addf(&sql, " ORDER BY id DESC LIMIT ?%d", n);

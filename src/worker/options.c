@@ -118,6 +118,7 @@ const struct tr_conf_item worker_items[] = {
      .doc = "accept everything without judging: to measure the rest",
      .flags = TR_CONF_HIDDEN},
     SLOT_ITEMS(struct worker_options, slot),
+    MODES_ITEMS(struct worker_options, modes),
 };
 const size_t worker_nitems = TR_ARRAY_LEN(worker_items);
 
