@@ -112,6 +112,8 @@ UPDATE job_queue SET progress = $3, updated_at = {now} WHERE id = $1 AND run_lea
 WITH s AS (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS t(id, lease)),
 l AS MATERIALIZED (SELECT j.id FROM job_queue j JOIN s ON j.id = s.id AND j.run_lease = s.lease WHERE j.state = 2 FOR UPDATE OF j SKIP LOCKED)
 UPDATE job_queue j SET lease_until = {now} + $3, updated_at = {now} WHERE j.id = ANY (ARRAY (SELECT id FROM l)) RETURNING j.id, j.run_lease, j.cancel_requested
+-- name: adopt
+UPDATE job_queue SET run_lease = run_lease + 1, locked_by = $4, executor = $5, lease_until = {now} + $3, updated_at = {now} WHERE id = $1 AND run_lease = $2 AND state = 2
 -- name: verify
 SELECT CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE id = $1 AND run_lease = $2 AND state = 2) THEN 1
 WHEN EXISTS (SELECT 1 FROM job_attempt WHERE id = $1 AND run_lease = $2 AND ended_as = 9) THEN 4

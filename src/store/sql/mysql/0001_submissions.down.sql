@@ -1,0 +1,2 @@
+DROP TABLE submission_history;
+DROP TABLE submissions;
