@@ -73,12 +73,17 @@ struct tbox_options {
     const char *helper;  /* the tribunal-box program; NULL: looked for, see tribunal-box(1) */
 };
 
+/* A stack as large as the memory. Without a cgroup 8 MiB or a sixteenth of the memory, whichever is
+ * less: there the stacks that threads get by default, each of this size, count as memory before
+ * they are used. */
+#define TBOX_STACK_AUTO UINT64_MAX
+
 /* Each has a floor and a ceiling (tbox_limits_check()); 0 is refused, never "no limit". */
 struct tbox_limits {
     int64_t cpu_us; /* user + system of all processes together */
     int64_t wall_us;
     uint64_t memory_bytes; /* of all processes, page tables and files in the work folders too */
-    uint64_t stack_bytes;
+    uint64_t stack_bytes;  /* or TBOX_STACK_AUTO */
     uint64_t output_bytes; /* standard output + standard error, while the program runs */
     uint64_t file_bytes;   /* of one file */
     uint32_t pids;         /* processes and threads */
@@ -109,6 +114,9 @@ struct tbox_spec {
     struct tbox_limits limits;
     int cpu;        /* the one CPU to run on; -1: any */
     unsigned flags; /* TBOX_KEEP_FILES, TBOX_DIRECT_OUTPUT */
+    /* Watch for it to wait: tbox_idle_us() tells from this long on. 0: do not; else 10 ms or more.
+     * Nothing is ended for it: whether waiting is wrong is the caller's to say. */
+    int64_t idle_us;
 };
 
 /* Why the run ended, in order of precedence. Decided from the supervisor's own record and the
@@ -116,7 +124,8 @@ struct tbox_spec {
 enum tbox_cause {
     TBOX_EXIT,    /* exit(exit_code) */
     TBOX_SIGNAL,  /* a signal that the box did not send */
-    TBOX_SYSCALL, /* SIGSYS: a call of a foreign architecture */
+    TBOX_SYSCALL, /* SIGSYS: a call of a foreign architecture. The kernel does not tell its parent
+                   * whether the filter sent it or the program itself */
     TBOX_FILES,   /* SIGXFSZ with a file at its ceiling */
     TBOX_WALL,
     TBOX_CPU,
@@ -179,6 +188,11 @@ TR_PUBLIC int tbox_fd(const tbox *box);
 TR_PUBLIC int tbox_step(tbox *box, struct tbox_report *ret, struct tr_err *err);
 TR_PUBLIC int tbox_wait(tbox *box, struct tbox_report *ret, struct tr_err *err);
 TR_PUBLIC int tbox_kill(tbox *box, struct tr_err *err);
+
+/* How long what runs (all its processes together) has used less than a hundredth of a CPU, when
+ * that is spec.idle_us or more; else 0. As tbox_step() last heard of it: late by a quarter of
+ * idle_us at most. */
+TR_PUBLIC int64_t tbox_idle_us(const tbox *box);
 
 /* Two boxes, the output of each the input of the other (fd[0] and fd[1] of both specs are ignored).
  * Both run to their end; *ret_first (may be NULL) is 0 or 1, who ended first. When one ends, the

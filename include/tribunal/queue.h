@@ -16,10 +16,12 @@
  *
  * Functions return 0 or more, or TR_E_* with a sentence in *err (see tribunal/err.h):
  *
- *   RETRY   nothing happened; try again (with a pause)      UNSURE  it may have happened: for a
- *   ABORT   roll your transaction back, start it again              settlement ask tq_verify()
- *   LOST    the lease is not yours any more: roll back,     FATAL   somebody has to change
- * something stop, write nothing                             USAGE   the call makes no sense
+ * - RETRY: nothing happened; try again, after a pause.
+ * - ABORT: roll your transaction back and start it again.
+ * - LOST: the lease is not yours any more; roll back, stop, write nothing.
+ * - UNSURE: it may have happened; for a settlement ask tq_verify().
+ * - FATAL: somebody has to change something.
+ * - USAGE: the call makes no sense.
  */
 #ifndef TRIBUNAL_QUEUE_H
 #define TRIBUNAL_QUEUE_H
@@ -284,6 +286,14 @@ enum tq_settled {
 TR_PUBLIC int tq_settle(tq *q, struct tq_settlement *items, size_t n, struct tr_err *err);
 TR_PUBLIC int tq_tx_settle(tq *q, struct tq_tx tx, struct tq_settlement *items, size_t n,
                            struct tr_err *err);
+
+/* Settle n jobs and claim up to `max` new ones, in one commit: what a busy worker does in its loop,
+ * for the price of one. Returns how many were claimed (as tq_claim_any() does); each item's
+ * `result` tells of the settlements, of which a stale one stops nothing. When this fails, neither
+ * happened; on UNSURE ask tq_verify(), and jobs that were claimed come back when the lease ends. */
+TR_PUBLIC int tq_settle_and_claim(tq *q, struct tq_settlement *items, size_t nitems,
+                                  const struct tq_weighted *queues, size_t nqueues, int max,
+                                  int64_t lease_us, tq_batch **ret_batch, struct tr_err *err);
 
 /* One job each. 0 (or enum tq_settled for nack), or TR_E_LOST with nothing changed. */
 TR_PUBLIC int tq_ack(tq *q, struct tq_ref ref, const void *result, size_t len, struct tr_err *err);

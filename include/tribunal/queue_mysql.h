@@ -66,6 +66,8 @@ static inline int tq_mysql_fail(MYSQL *c, struct tr_err *err)
     case 1054:
         code = TR_E_NOTFOUND;
         break;
+    case 1021: /* disk full */
+    case 1114: /* table full, which is the same */
     case 1040: /* too many connections */
     case 2002:
     case 2003:

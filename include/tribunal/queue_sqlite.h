@@ -59,6 +59,9 @@ static inline int tq_sqlite_fail(sqlite3 *db, int rc, struct tr_err *err)
     case SQLITE_CANTOPEN:
         code = TR_E_DENIED;
         break;
+    case SQLITE_FULL: /* the statement or the commit was undone */
+        return tq_driver_fail(err, TR_E_RETRY, "SQLite",
+                              "the disk is full: nothing was changed; make room and try again");
     case SQLITE_NOMEM:
         code = TR_E_NOMEM;
         break;

@@ -73,16 +73,18 @@ struct box_cg {
     int fd[12];                            /* open files; meaning by driver */
     uid_t owner;
     /* State between begin and end. */
-    uint64_t base_bytes;   /* in use before the run */
+    uint64_t files_bytes;  /* of the work folders, told by init.c before begin */
+    uint64_t base_bytes;   /* in use before the run, kernel memory not counted (v1) */
     uint64_t floor_bytes;  /* the least ever in use between runs; 0: not known (v1) */
+    uint64_t kernel_bytes; /* kernel memory before the run (v1) */
+    uint64_t kernel_floor; /* the least kernel memory ever between runs (v1) */
     uint64_t cached_bytes; /* page cache of files outside that the floor holds (v1) */
     uint64_t slack_bytes; /* what may be in use at rest beyond that without meaning anything (v1) */
     uint64_t limit_bytes; /* as last written */
+    unsigned cpus;        /* on which pages may be charged in advance (v1) */
     uint32_t pids_limit;
     uint32_t pids_seen;
-    uint32_t oom_before;
     struct box_usage before;
-    int64_t own_cpu_before;
     int64_t pressure_mark;
     int64_t throttled_mark;
     bool marked;
@@ -128,5 +130,19 @@ bool box_cg_own_path(const char *text, const char *controller, char *out, size_t
 bool box_cg_mount_point(const char *text, const char *controller, char *out, size_t size,
                         char *root, size_t root_size);
 int64_t box_cg_own_cpu_us(void);
+
+/* Counters and their differences (cgroup_count.c). The times of cpu.stat: */
+void box_cg_read_cpu_stat(int fd, struct box_usage *u);
+/* The line oom_kill of memory.oom_control (v1) or memory.events (v2); 0 when unreadable. */
+uint32_t box_cg_read_oom(int fd);
+int64_t box_cg_read_pressure(int fd);
+/* Write the limit of processes when it is another one than last time; `others` live there too. */
+int box_cg_set_pids(struct box_cg *cg, int fd, uint32_t limit, uint32_t others, struct tr_err *err);
+/* throttled_us and pressure_us of `now` are where those two are counted from. */
+void box_cg_mark(struct box_cg *cg, const struct box_usage *now);
+/* What `now` says about the run since cg->before: all but memory. The second is for its end, and
+ * `now` becomes the beginning of the next run. */
+void box_cg_sampled(struct box_cg *cg, const struct box_usage *now, struct box_usage *ret);
+void box_cg_ended(struct box_cg *cg, const struct box_usage *now, struct box_usage *ret);
 
 #endif

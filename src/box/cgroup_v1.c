@@ -5,8 +5,8 @@
  * v1 cannot place a child at its birth, and moving a process takes up to 12 ms. So the first
  * process lives in the memory and pids groups and its children inherit them. The price: what it
  * uses itself is there too and has to be taken off: memory is the peak minus the use before the
- * run, the limit is raised by that use, pids count one more, and on v1 alone its CPU time is
- * subtracted.
+ * run (program_bytes() says which), the limit is raised by that use, pids count one more, and on
+ * v1 alone its CPU time is subtracted.
  *
  * Hybrid: the child is born into a leaf of the v2 hierarchy that has no controller but counts CPU
  * time to the microsecond. That leaf is used for run after run, so it is never killed by
@@ -41,7 +41,8 @@ enum {
     PIDS_PEAK,
     CPU,
     PRESSURE,
-    STAT
+    STAT,
+    KERNEL
 };
 
 /* Raise the limit in such steps, so that it need not be written for every run. */
@@ -52,6 +53,12 @@ enum {
  */
 #define REST_SLACK (UINT64_C(512) << 10)
 #define REST_SLACK_CPU (UINT64_C(320) << 10)
+
+/* Half of those 64 pages: what is expected to lie unused on a CPU when the peak is reached. */
+#define AHEAD_HALF (UINT64_C(128) << 10)
+
+/* Pages that the first process has written since it entered its group. */
+#define OWN_BYTES (UINT64_C(80) << 10)
 
 /* More than this that does not come back is not worth guessing about: a new container. */
 #define REST_LOST (UINT64_C(8) << 20)
@@ -80,6 +87,7 @@ static int open_files(struct box_cg *cg, struct tr_err *err)
         {PIDS_NOW, PIDS, "pids.current", O_RDONLY, true},
         {PIDS_PEAK, PIDS, "pids.peak", O_RDONLY, false},
         {STAT, MEMORY, "memory.stat", O_RDONLY, false},
+        {KERNEL, MEMORY, "memory.kmem.usage_in_bytes", O_RDONLY, false},
     };
 
     for (size_t i = 0; i < TR_ARRAY_LEN(files); i++) {
@@ -93,8 +101,8 @@ static int open_files(struct box_cg *cg, struct tr_err *err)
     /* Without swap accounting in the kernel: at least do not be swapped out. */
     if (cg->fd[SWAP_LIMIT] < 0)
         (void)box_cg_write_at(cg->tree[MEMORY].dir, "memory.swappiness", "0");
-    cg->oom_before = 0;
-    cg->slack_bytes = REST_SLACK + REST_SLACK_CPU * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    cg->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    cg->slack_bytes = REST_SLACK + REST_SLACK_CPU * cg->cpus;
     return 0;
 }
 
@@ -154,46 +162,19 @@ static int settle(struct box_cg *cg, pid_t pid, struct tr_err *err)
 
 static void read_cpu(struct box_cg *cg, struct box_usage *u)
 {
-    char text[512];
-
-    if (cg->run_dir < 0) {
+    if (cg->run_dir < 0)
         u->cpu_us = (int64_t)(box_cg_read_u64(cg->fd[CPU]) / 1000) - box_cg_own_cpu_us();
-        return;
-    }
-    (void)box_cg_read(cg->fd[CPU], text, sizeof(text));
-    u->cpu_us = (int64_t)box_cg_field(text, "usage_usec");
-    u->user_us = (int64_t)box_cg_field(text, "user_usec");
-    u->system_us = (int64_t)box_cg_field(text, "system_usec");
-    u->throttled_us = (int64_t)box_cg_field(text, "throttled_usec");
+    else
+        box_cg_read_cpu_stat(cg->fd[CPU], u);
 }
 
-static uint32_t read_oom(struct box_cg *cg)
+static void read_counters(struct box_cg *cg, struct box_usage *now)
 {
-    char text[128];
+    uint64_t pids = box_cg_read_u64(cg->fd[PIDS_NOW]);
 
-    (void)box_cg_read(cg->fd[OOM], text, sizeof(text));
-    return (uint32_t)box_cg_field(text, "oom_kill");
-}
-
-static uint32_t read_pids(struct box_cg *cg)
-{
-    uint64_t n = box_cg_read_u64(cg->fd[PIDS_NOW]);
-
-    return n > 0 ? (uint32_t)(n - 1) : 0;
-}
-
-static int64_t read_pressure(struct box_cg *cg)
-{
-    char text[256];
-
-    if (cg->fd[PRESSURE] < 0 || box_cg_read(cg->fd[PRESSURE], text, sizeof(text)) <= 0)
-        return 0;
-    const char *total = strstr(text, "total=");
-    char line[64];
-    if (!total)
-        return 0;
-    (void)snprintf(line, sizeof(line), "total %.40s", total + 6);
-    return (int64_t)box_cg_field(line, "total");
+    read_cpu(cg, now);
+    now->oom_kills = box_cg_read_oom(cg->fd[OOM]);
+    now->pids_now = pids > 0 ? (uint32_t)(pids - 1) : 0;
 }
 
 /* The memory limit and the limit of memory + swap depend on each other: the second may never be the
@@ -220,30 +201,42 @@ static int set_memory(struct box_cg *cg, uint64_t bytes, struct tr_err *err)
     return 0;
 }
 
+/* Use before the run. Not simply what the group says: some of that was charged in advance and is
+ * given to the program, which would then look smaller than it is. So it is put together from what
+ * is known to the page: files, the first process's own pages, kernel memory. The last is not at
+ * rest: stacks and task structures of the ten runs before may still wait for the kernel to give
+ * them back. */
+static void note_base(struct box_cg *cg, uint64_t now)
+{
+    uint64_t kernel = box_cg_read_u64(cg->fd[KERNEL]);
+    uint64_t rest = now > kernel ? now - kernel : 0;
+
+    if (cg->floor_bytes == 0 || rest < cg->floor_bytes) {
+        cg->floor_bytes = rest;
+        cg->cached_bytes = 0; /* some of it may be gone: asked again when it matters */
+    }
+    if (cg->kernel_floor == 0 || kernel < cg->kernel_floor)
+        cg->kernel_floor = kernel;
+    cg->kernel_bytes = kernel;
+    cg->base_bytes = cg->files_bytes + OWN_BYTES + cg->cached_bytes;
+    if (cg->base_bytes > cg->floor_bytes)
+        cg->base_bytes = cg->floor_bytes;
+    if (rest > cg->floor_bytes + cg->slack_bytes) /* stays, as it seems: see calm() */
+        cg->base_bytes = rest - cg->slack_bytes;
+}
+
 static int begin(struct box_cg *cg, const struct tbox_limits *l, struct tr_err *err)
 {
     uint64_t now = box_cg_read_u64(cg->fd[USAGE]);
 
-    /* Not what is in use now: some of it was charged in advance and is given to the program, which
-     * would then look smaller than it is. */
-    if (cg->floor_bytes == 0 || now < cg->floor_bytes) {
-        cg->floor_bytes = now;
-        cg->cached_bytes = 0; /* some of it may be gone: asked again when it matters */
-    }
-    cg->base_bytes = cg->floor_bytes;
-    if (now > cg->floor_bytes + cg->slack_bytes) /* stays, as it seems: see calm() */
-        cg->base_bytes = now - cg->slack_bytes;
+    note_base(cg, now);
     /* The program gets all of its limit, whatever stands there already. */
     uint64_t room = (now + BASE_STEP - 1) / BASE_STEP * BASE_STEP;
     int r = set_memory(cg, room + l->memory_bytes, err);
+    if (r == 0)
+        r = box_cg_set_pids(cg, cg->fd[PIDS_MAX], l->pids, 1, err);
     if (r < 0)
         return r;
-    if (l->pids != cg->pids_limit) {
-        r = box_cg_write_u64(cg->fd[PIDS_MAX], (uint64_t)l->pids + 1);
-        if (r < 0)
-            return tr_fail(err, TR_E_IO, -r, "set the process limit");
-        cg->pids_limit = l->pids;
-    }
     r = box_cg_write_u64(cg->fd[PEAK], 0);
     if (r < 0)
         return tr_fail(err, TR_E_IO, -r, "reset the memory peak");
@@ -258,52 +251,49 @@ static int sample(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
 {
     struct box_usage now = {0};
 
-    read_cpu(cg, &now);
-    *ret = (struct box_usage){.cpu_us = now.cpu_us - cg->before.cpu_us,
-                              .oom_kills = read_oom(cg) - cg->oom_before,
-                              .pids_now = read_pids(cg)};
-    if (ret->pids_now > cg->pids_seen)
-        cg->pids_seen = ret->pids_now;
+    read_counters(cg, &now);
+    box_cg_sampled(cg, &now, ret);
     return 0;
 }
 
 static void mark(struct box_cg *cg)
 {
-    struct box_usage now = {0};
+    struct box_usage now = {.pressure_us = box_cg_read_pressure(cg->fd[PRESSURE])};
 
     read_cpu(cg, &now);
-    cg->throttled_mark = now.throttled_us;
-    cg->pressure_mark = read_pressure(cg);
-    cg->marked = true;
+    box_cg_mark(cg, &now);
+}
+
+/* The peak less what was there before, and less what the kernel had charged in advance then: up to
+ * 64 pages on each CPU that took part, the first process's among them, so half of that is the best
+ * guess; of a small program's use half. */
+static uint64_t program_bytes(struct box_cg *cg, uint64_t peak, uint32_t pids)
+{
+    uint64_t kernel = cg->kernel_bytes;
+
+    if (cg->marked) { /* it lasted: what waited at its start was given back before its peak */
+        uint64_t now = box_cg_read_u64(cg->fd[KERNEL]);
+
+        kernel = now < kernel ? now : kernel;
+    }
+    uint64_t base = cg->base_bytes + kernel;
+    uint64_t used = peak > base ? peak - base : 0;
+    uint64_t ahead = AHEAD_HALF * (pids + 1 < cg->cpus ? pids + 1 : cg->cpus);
+    return ahead < used / 2 ? used - ahead : used - used / 2;
 }
 
 static int end(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
 {
     struct box_usage now = {0};
     uint64_t peak = box_cg_read_u64(cg->fd[PEAK]);
-    uint32_t oom = read_oom(cg);
     uint64_t most = box_cg_read_u64(cg->fd[PIDS_PEAK]);
 
-    read_cpu(cg, &now);
-    *ret = (struct box_usage){
-        .cpu_us = now.cpu_us - cg->before.cpu_us,
-        .user_us = now.user_us - cg->before.user_us,
-        .system_us = now.system_us - cg->before.system_us,
-        .memory_bytes = peak > cg->base_bytes ? peak - cg->base_bytes : 0,
-        .oom_kills = oom - cg->oom_before,
-        .pids_now = read_pids(cg),
-        .throttled_us = cg->marked ? now.throttled_us - cg->throttled_mark : 0,
-        .pressure_us = cg->marked ? read_pressure(cg) - cg->pressure_mark : 0,
-    };
-    /* pids.peak never goes down: it speaks of this run only when it has grown. */
-    if (most > 1 && most - 1 > cg->before.pids_peak)
-        ret->pids_peak = cg->before.pids_peak = (uint32_t)(most - 1);
-    else
-        ret->pids_peak = cg->pids_seen > 0 ? cg->pids_seen : 1;
-    uint32_t highest = cg->before.pids_peak;
-    cg->oom_before = oom;
-    cg->before = now;
-    cg->before.pids_peak = highest;
+    read_counters(cg, &now);
+    now.pids_peak = most > 0 ? (uint32_t)(most - 1) : 0;
+    if (cg->marked)
+        now.pressure_us = box_cg_read_pressure(cg->fd[PRESSURE]);
+    box_cg_ended(cg, &now, ret);
+    ret->memory_bytes = program_bytes(cg, peak, ret->pids_peak);
     return 0;
 }
 
@@ -320,23 +310,28 @@ static uint64_t page_cache(struct box_cg *cg)
     return cache > shared ? cache - shared : 0;
 }
 
+static uint64_t at_rest(const struct box_cg *cg)
+{
+    return cg->floor_bytes + cg->kernel_floor;
+}
+
 static int calm(struct box_cg *cg, struct tr_err *err)
 {
     const struct timespec wait = {.tv_nsec = REST_WAIT_NS};
     uint64_t now = box_cg_read_u64(cg->fd[USAGE]);
 
-    if (now <= cg->floor_bytes + cg->slack_bytes)
+    if (now <= at_rest(cg) + cg->slack_bytes)
         return 0;
     uint64_t cached = page_cache(cg);
     if (cached > cg->cached_bytes) {
         cg->floor_bytes += cached - cg->cached_bytes;
         cg->cached_bytes = cached;
     }
-    for (int i = 0; i < REST_TRIES && now > cg->floor_bytes + cg->slack_bytes; i++) {
+    for (int i = 0; i < REST_TRIES && now > at_rest(cg) + cg->slack_bytes; i++) {
         (void)nanosleep(&wait, NULL);
         now = box_cg_read_u64(cg->fd[USAGE]);
     }
-    if (now <= cg->floor_bytes + REST_LOST)
+    if (now <= at_rest(cg) + REST_LOST)
         return 0;
     return tr_fail(err, TR_E_FATAL, 0, "memory of the last run stays charged");
 }
@@ -349,6 +344,12 @@ static int rest(struct box_cg *cg, struct tr_err *err)
 static void grown(struct box_cg *cg)
 {
     cg->floor_bytes = 0;
+    cg->kernel_floor = 0;
+}
+
+static uint32_t oom_kills(struct box_cg *cg)
+{
+    return box_cg_read_oom(cg->fd[OOM]);
 }
 
 const struct box_cg_driver box_cg_v1 = {.mode = TBOX_CGROUP_V1,
@@ -362,7 +363,7 @@ const struct box_cg_driver box_cg_v1 = {.mode = TBOX_CGROUP_V1,
                                         .calm = calm,
                                         .rest = rest,
                                         .grown = grown,
-                                        .oom_kills = read_oom};
+                                        .oom_kills = oom_kills};
 
 const struct box_cg_driver box_cg_hybrid = {.mode = TBOX_CGROUP_HYBRID,
                                             .make = make_hybrid,
@@ -375,4 +376,4 @@ const struct box_cg_driver box_cg_hybrid = {.mode = TBOX_CGROUP_HYBRID,
                                             .calm = calm,
                                             .rest = rest,
                                             .grown = grown,
-                                            .oom_kills = read_oom};
+                                            .oom_kills = oom_kills};

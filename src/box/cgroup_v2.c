@@ -114,44 +114,9 @@ static int open_leaf(struct box_cg *cg, struct tr_err *err)
     (void)box_cg_write_at(cg->run_dir, "memory.swap.max", "0");
     cg->peak_resets = cg->fd[PEAK] >= 0 && pwrite(cg->fd[PEAK], "reset\n", 6, 0) == 6;
     cg->before = (struct box_usage){0};
-    cg->oom_before = 0;
     cg->limit_bytes = 0;
     cg->pids_limit = 0;
     return 0;
-}
-
-static void read_cpu(struct box_cg *cg, struct box_usage *u)
-{
-    char text[768];
-
-    (void)box_cg_read(cg->fd[CPU], text, sizeof(text));
-    u->cpu_us = (int64_t)box_cg_field(text, "usage_usec");
-    u->user_us = (int64_t)box_cg_field(text, "user_usec");
-    u->system_us = (int64_t)box_cg_field(text, "system_usec");
-    u->throttled_us = (int64_t)box_cg_field(text, "throttled_usec");
-}
-
-static uint32_t read_oom(struct box_cg *cg)
-{
-    char text[256];
-
-    if (cg->fd[EVENTS] < 0 || box_cg_read(cg->fd[EVENTS], text, sizeof(text)) <= 0)
-        return 0;
-    return (uint32_t)box_cg_field(text, "oom_kill");
-}
-
-static int64_t read_pressure(struct box_cg *cg)
-{
-    char text[256];
-    char line[64];
-
-    if (cg->fd[PRESSURE] < 0 || box_cg_read(cg->fd[PRESSURE], text, sizeof(text)) <= 0)
-        return 0;
-    const char *total = strstr(text, "total=");
-    if (!total)
-        return 0;
-    (void)snprintf(line, sizeof(line), "total %.40s", total + 6);
-    return (int64_t)box_cg_field(line, "total");
 }
 
 static int begin(struct box_cg *cg, const struct tbox_limits *l, struct tr_err *err)
@@ -168,12 +133,9 @@ static int begin(struct box_cg *cg, const struct tbox_limits *l, struct tr_err *
             return tr_fail(err, TR_E_IO, -r, "set the memory limit");
         cg->limit_bytes = l->memory_bytes + cg->base_bytes;
     }
-    if (l->pids != cg->pids_limit) {
-        r = box_cg_write_u64(cg->fd[PIDS_MAX], l->pids);
-        if (r < 0)
-            return tr_fail(err, TR_E_IO, -r, "set the process limit");
-        cg->pids_limit = l->pids;
-    }
+    r = box_cg_set_pids(cg, cg->fd[PIDS_MAX], l->pids, 0, err);
+    if (r < 0)
+        return r;
     if (cg->peak_resets && pwrite(cg->fd[PEAK], "reset\n", 6, 0) != 6)
         return tr_fail(err, TR_E_IO, errno, "reset the memory peak");
     cg->pids_seen = 0;
@@ -182,17 +144,20 @@ static int begin(struct box_cg *cg, const struct tbox_limits *l, struct tr_err *
     return 0;
 }
 
+static void read_counters(struct box_cg *cg, struct box_usage *now)
+{
+    box_cg_read_cpu_stat(cg->fd[CPU], now);
+    now->oom_kills = box_cg_read_oom(cg->fd[EVENTS]);
+    now->pids_now = (uint32_t)box_cg_read_u64(cg->fd[PIDS_NOW]);
+}
+
 static int sample(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
 {
     struct box_usage now = {0};
     uint64_t memory = cg->fd[PEAK] < 0 ? box_cg_read_u64(cg->fd[CURRENT]) : 0;
 
-    read_cpu(cg, &now);
-    *ret = (struct box_usage){.cpu_us = now.cpu_us - cg->before.cpu_us,
-                              .oom_kills = read_oom(cg) - cg->oom_before,
-                              .pids_now = (uint32_t)box_cg_read_u64(cg->fd[PIDS_NOW])};
-    if (ret->pids_now > cg->pids_seen)
-        cg->pids_seen = ret->pids_now;
+    read_counters(cg, &now);
+    box_cg_sampled(cg, &now, ret);
     if (memory > cg->before.memory_bytes) /* before 5.19 there is no peak: what we saw ourselves */
         cg->before.memory_bytes = memory;
     return 0;
@@ -200,40 +165,22 @@ static int sample(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
 
 static void mark(struct box_cg *cg)
 {
-    struct box_usage now = {0};
+    struct box_usage now = {.pressure_us = box_cg_read_pressure(cg->fd[PRESSURE])};
 
-    read_cpu(cg, &now);
-    cg->throttled_mark = now.throttled_us;
-    cg->pressure_mark = read_pressure(cg);
-    cg->marked = true;
+    box_cg_read_cpu_stat(cg->fd[CPU], &now);
+    box_cg_mark(cg, &now);
 }
 
 static int end(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
 {
-    struct box_usage now = {0};
+    struct box_usage now = {.pids_peak = (uint32_t)box_cg_read_u64(cg->fd[PIDS_PEAK])};
     uint64_t peak = cg->fd[PEAK] >= 0 ? box_cg_read_u64(cg->fd[PEAK]) : cg->before.memory_bytes;
-    uint32_t oom = read_oom(cg);
-    uint64_t most = box_cg_read_u64(cg->fd[PIDS_PEAK]);
 
-    read_cpu(cg, &now);
-    *ret = (struct box_usage){
-        .cpu_us = now.cpu_us - cg->before.cpu_us,
-        .user_us = now.user_us - cg->before.user_us,
-        .system_us = now.system_us - cg->before.system_us,
-        .memory_bytes = peak > cg->base_bytes ? peak - cg->base_bytes : 0,
-        .oom_kills = oom - cg->oom_before,
-        .pids_now = (uint32_t)box_cg_read_u64(cg->fd[PIDS_NOW]),
-        .throttled_us = cg->marked ? now.throttled_us - cg->throttled_mark : 0,
-        .pressure_us = cg->marked ? read_pressure(cg) - cg->pressure_mark : 0,
-    };
-    if (most > cg->before.pids_peak)
-        ret->pids_peak = cg->before.pids_peak = (uint32_t)most;
-    else
-        ret->pids_peak = cg->pids_seen > 0 ? cg->pids_seen : 1;
-    uint32_t highest = cg->before.pids_peak;
-    cg->oom_before = oom;
-    cg->before = now;
-    cg->before.pids_peak = highest;
+    read_counters(cg, &now);
+    if (cg->marked)
+        now.pressure_us = box_cg_read_pressure(cg->fd[PRESSURE]);
+    box_cg_ended(cg, &now, ret);
+    ret->memory_bytes = peak > cg->base_bytes ? peak - cg->base_bytes : 0;
     return 0;
 }
 
@@ -270,12 +217,9 @@ static int rest(struct box_cg *cg, struct tr_err *err)
 
 static uint32_t container_oom(struct box_cg *cg)
 {
-    char text[256];
     tr_autoclose int fd = openat(cg->tree[0].dir, "memory.events", O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0 || box_cg_read(fd, text, sizeof(text)) <= 0)
-        return 0;
-    return (uint32_t)box_cg_field(text, "oom_kill");
+    return box_cg_read_oom(fd);
 }
 
 /* The next run has a leaf of its own. */

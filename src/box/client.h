@@ -51,6 +51,7 @@ struct tbox {
     bool eager; /* pipes fill faster than we look: wait for them instead */
     int64_t wait_us;
     int64_t started_us;
+    int64_t idle_since_us;   /* 0: it works */
     int64_t steal_before_us; /* -1: the run is too short to ask */
     bool kill_sent;
     struct tr_err pump_error;

@@ -60,6 +60,7 @@ static int begin(tbox *box, const struct tbox_spec *spec, struct tr_err *err)
     box->pump_error = (struct tr_err)TR_ERR_INIT;
     box->kill_sent = false;
     box->steal_before_us = -1;
+    box->idle_since_us = 0;
     box->started_us = tr_clock_mono_us();
     r = box_pump_open(box, spec, out, err);
     if (r == 0)
@@ -109,7 +110,15 @@ static int lost(tbox *box, struct tbox_report *ret, struct tr_err *err)
     return 1;
 }
 
-/* The report, or the error that was sent in its place. */
+/* Word of waiting, which is no report yet. A time of the future is a lie, and no use to anybody. */
+static void note_idle(tbox *box, uint64_t since_us)
+{
+    bool sane = since_us >= (uint64_t)box->started_us && since_us <= (uint64_t)tr_clock_mono_us();
+
+    box->idle_since_us = sane ? (int64_t)since_us : 0;
+}
+
+/* The report, or the error that was sent in its place; 0 for a word in between. */
 static int receive(tbox *box, struct tbox_report *ret, struct tr_err *err)
 {
     union {
@@ -124,6 +133,10 @@ static int receive(tbox *box, struct tbox_report *ret, struct tr_err *err)
         return lost(box, ret, err);
     for (int i = 0; i < BOX_WIRE_FDS; i++)
         tr_close(&fds[i]);
+    if (box_wire_check(&msg, (size_t)n, BOX_IDLE, sizeof(msg.head), NULL) == 0) {
+        note_idle(box, msg.head.arg);
+        return 0;
+    }
     box->running = false;
     box_pump_drain(box);
     while (box->eager && !box->seen.over_output)
@@ -204,7 +217,8 @@ int tbox_wait(tbox *box, struct tbox_report *ret, struct tr_err *err)
         if (r == 0 && look_at_clock(box, err) == 0)
             continue;
         r = box->sock < 0 ? lost(box, ret, err) : receive(box, ret, err);
-        return r < 0 ? r : 0;
+        if (r != 0)
+            return r < 0 ? r : 0;
     }
 }
 
@@ -256,8 +270,9 @@ int tbox_step(tbox *box, struct tbox_report *ret, struct tr_err *err)
     if (!box->running)
         return tr_fail(err, TR_E_USAGE, 0, "no program is running in this box");
     (void)!read(box->timer, &ticks, sizeof(ticks)); /* not blocking; only to silence it */
-    if (poll(&fd, 1, 0) > 0)
-        return receive(box, ret, err);
+    int r = poll(&fd, 1, 0) > 0 ? receive(box, ret, err) : 0;
+    if (r != 0)
+        return r;
     box_pump_drain(box);
     if (look_at_clock(box, err) != 0)
         return lost(box, ret, err);
@@ -273,4 +288,9 @@ int tbox_kill(tbox *box, struct tr_err *err)
     box->kill_sent = true;
     box_wire_head(&msg, BOX_KILL, sizeof(msg), TBOX_CANCEL);
     return box_wire_send(box->sock, &msg, sizeof(msg), NULL, 0, err);
+}
+
+int64_t tbox_idle_us(const tbox *box)
+{
+    return box->running && box->idle_since_us > 0 ? tr_clock_mono_us() - box->idle_since_us : 0;
 }

@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,11 +29,16 @@
 #include "box/watch.h"
 #include "box/work.h"
 
+enum {
+    KERNEL_SIGNALS = 64
+};
+
 struct state {
     const struct box_init *in;
     struct box_work work;
     int proc; /* writable /proc, or -1 */
     int oom;  /* our own oom_score_adj, or -1 */
+    int pids; /* the last pid given in our namespace, or -1 */
     int signals;
     unsigned cpus;
     struct box_run run; /* of the current message */
@@ -58,8 +64,10 @@ static int make_signals(int *ret, struct tr_err *err)
 
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL); /* NOLINT(concurrency-mt-unsafe): one thread */
-    for (int n = 1; n < NSIG; n++) /* what is ignored here would be ignored in the program */
-        (void)sigaction(n, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    /* What is ignored here would be ignored in the program. Not by libc, which keeps 32 and 33 for
+     * itself and refuses to touch them; all zero is SIG_DFL in the kernel's own struct. */
+    for (int n = 1; n <= KERNEL_SIGNALS; n++)
+        (void)syscall(SYS_rt_sigaction, n, (const uint64_t[4]){0}, NULL, KERNEL_SIGNALS / 8);
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);
     *ret = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -78,6 +86,7 @@ static int close_the_rest(const struct state *s, struct tr_err *err)
     keep[n++] = s->signals;
     keep[n++] = s->proc;
     keep[n++] = s->oom;
+    keep[n++] = s->pids;
     keep[n++] = s->work.w;
     keep[n++] = s->work.tmp;
     keep[n++] = s->work.shm;
@@ -105,6 +114,7 @@ static int setup(struct state *s, struct tr_err *err)
         r = wait_for_helper(in->ctl, err); /* moved to its final cgroup */
     /* Now, while the host's /proc is here and we still own our own files in it. */
     s->oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    s->pids = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
     if (r == 0)
         r = box_ns_finish(err);
     if (r == 0)
@@ -196,6 +206,8 @@ static int start(struct state *s, int fds[static BOX_WIRE_FDS], struct box_watch
      * own value, so it costs two writes here and none in the child. */
     if (mode != TBOX_CGROUP_V2 && s->oom >= 0)
         (void)!pwrite(s->oom, "1000", 4, 0);
+    if (s->pids >= 0) /* so that no test can count what an earlier one started */
+        (void)!pwrite(s->pids, "1", 1, 0);
     w->started_us = tr_clock_mono_us();
     pid_t pid = box_exec_start(&x);
     if (mode != TBOX_CGROUP_V2 && s->oom >= 0)
@@ -317,10 +329,13 @@ static int run(struct state *s, size_t len, int fds[static BOX_WIRE_FDS], struct
         r = check_streams(fds, err);
     if (r == 0)
         r = box_work_ready(&s->work, err);
-    if (r == 0)
+    if (r == 0) {
+        in->cg->files_bytes = box_work_bytes(&s->work);
         r = in->cg->driver->begin(in->cg, &s->run.limits, err);
+    }
     if (r == 0) {
         w.cpus = s->run.cpu >= 0 ? 1 : s->cpus;
+        w.idle_us = s->run.idle_us;
         r = start(s, fds, &w, err);
     }
     if (r < 0)
@@ -408,6 +423,7 @@ _Noreturn void box_init_main(struct box_init *in)
     s->in = in;
     s->proc = -1;
     s->oom = -1;
+    s->pids = -1;
     s->signals = -1;
     int r = setup(s, &err);
     if (r == 0)

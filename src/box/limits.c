@@ -25,7 +25,7 @@ void tbox_limits_default(enum tbox_profile profile, struct tbox_limits *ret)
         .cpu_us = SEC,
         .wall_us = 3 * SEC, /* twice the CPU time and a second */
         .memory_bytes = 256 * MIB,
-        .stack_bytes = 256 * MIB, /* = memory: deep recursion within it is no error */
+        .stack_bytes = TBOX_STACK_AUTO, /* deep recursion within the memory is no error */
         .output_bytes = 64 * MIB,
         .file_bytes = 64 * MIB,
         .pids = 64,
@@ -77,7 +77,7 @@ int tbox_limits_check(const struct tbox_limits *l, struct tr_err *err)
     if (r == 0)
         r = check_size("memory limit", l->memory_bytes, MIB, 1024 * GIB, err);
     /* The kernel puts arguments and environment on the stack and wants a few pages beside. */
-    if (r == 0)
+    if (r == 0 && l->stack_bytes != TBOX_STACK_AUTO)
         r = check_size("stack limit", l->stack_bytes, 64 * KIB, 1024 * GIB, err);
     if (r == 0)
         r = check_size("output limit", l->output_bytes, 1, 16 * GIB, err);

@@ -69,7 +69,11 @@ static void sentence(const struct tbox_limits *l, struct tbox_report *r)
                        tbox_signal_name(r->signal));
         break;
     case TBOX_SYSCALL:
-        (void)snprintf(out, size, "ended by a system call that is not allowed");
+        (void)snprintf(
+            out, size,
+            "ended by signal %d (SIGSYS): a system call that is not allowed, unless it sent "
+            "the signal itself",
+            r->signal);
         break;
     case TBOX_FILES:
         (void)snprintf(out, size, "a file grew beyond %s", tr_format_size(l->file_bytes, limit));

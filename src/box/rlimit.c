@@ -12,6 +12,12 @@
 #include "base/cleanup.h"
 #include "box/container.h"
 
+#define THREAD_STACK (UINT64_C(8) << 20) /* what Linux gives by default */
+
+enum {
+    THREADS = 16 /* so many find room for their stacks, however small the memory is */
+};
+
 int box_rlimits_init(struct tr_err *err)
 {
     static const struct {
@@ -50,6 +56,18 @@ static int set(__rlimit_resource_t what, uint64_t value)
     return setrlimit(what, &l) < 0 ? errno : 0;
 }
 
+/* Without a cgroup RLIMIT_DATA counts whole mappings, and a thread's stack is one of RLIMIT_STACK:
+ * with all of the memory for it not one thread could be started. */
+static uint64_t stack_of(const struct tbox_limits *l, bool no_cgroup)
+{
+    if (l->stack_bytes != TBOX_STACK_AUTO)
+        return l->stack_bytes;
+    if (!no_cgroup)
+        return l->memory_bytes;
+    uint64_t share = l->memory_bytes / THREADS;
+    return share < THREAD_STACK ? share : THREAD_STACK;
+}
+
 int box_rlimits_run(const struct tbox_limits *l, bool no_cgroup)
 {
     /* Only a backstop: the watcher kills at the microsecond, this at the second, and the program
@@ -59,7 +77,7 @@ int box_rlimits_run(const struct tbox_limits *l, bool no_cgroup)
 
     if (setrlimit(RLIMIT_CPU, &cpu) < 0)
         return errno;
-    int r = set(RLIMIT_STACK, l->stack_bytes);
+    int r = set(RLIMIT_STACK, stack_of(l, no_cgroup));
     if (r == 0)
         r = set(RLIMIT_FSIZE, l->file_bytes);
     if (r == 0)

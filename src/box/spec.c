@@ -63,6 +63,12 @@ static int add_env(struct writer *w, const char *const *env, struct tr_err *err)
     return r;
 }
 
+/* Shorter looks would be work of their own; longer than any run is no use. */
+static bool idle_ok(int64_t us)
+{
+    return us == 0 || (us >= 10000 && us <= INT64_C(3600000000));
+}
+
 int64_t box_spec_write(const struct tbox_spec *spec, union box_wire_any *msg, struct tr_err *err)
 {
     struct box_wire_spec *out = &msg->spec;
@@ -74,6 +80,8 @@ int64_t box_spec_write(const struct tbox_spec *spec, union box_wire_any *msg, st
                        sizeof(*spec));
     if (!spec->argv || !spec->argv[0] || !*spec->argv[0])
         return tr_fail(err, TR_E_USAGE, 0, "no program named");
+    if (!idle_ok(spec->idle_us))
+        return tr_fail(err, TR_E_USAGE, 0, "tbox_spec.idle_us is 0 or at least 10 ms");
     int r = tbox_limits_check(l, err);
     for (const char *const *a = spec->argv; r == 0 && *a; a++)
         r = add_string(&w, *a, err);
@@ -91,6 +99,7 @@ int64_t box_spec_write(const struct tbox_spec *spec, union box_wire_any *msg, st
         .file_bytes = l->file_bytes,
         .pids = l->pids,
         .open_files = l->open_files,
+        .idle_us = spec->idle_us,
         .cpu = spec->cpu,
         .flags = spec->flags,
         .argc = argc,
@@ -144,6 +153,8 @@ int box_spec_read(union box_wire_any *msg, size_t len, struct box_run *ret, stru
     if ((in->flags & ~(uint32_t)(TBOX_KEEP_FILES | TBOX_DIRECT_OUTPUT)) != 0 || in->cpu < -1 ||
         in->cpu > 8191)
         return tr_fail(err, TR_E_PARSE, 0, "spec has unknown flags or no such CPU");
+    if (!idle_ok(in->idle_us))
+        return tr_fail(err, TR_E_PARSE, 0, "spec has a wrong idle time");
     ret->limits = (struct tbox_limits){.cpu_us = in->cpu_us,
                                        .wall_us = in->wall_us,
                                        .memory_bytes = in->memory_bytes,
@@ -155,6 +166,7 @@ int box_spec_read(union box_wire_any *msg, size_t len, struct box_run *ret, stru
     r = tbox_limits_check(&ret->limits, err);
     if (r < 0)
         return r;
+    ret->idle_us = in->idle_us;
     ret->cpu = in->cpu;
     ret->flags = in->flags;
     ret->argc = in->argc;

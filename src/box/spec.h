@@ -13,6 +13,7 @@
 /* A spec as the first process reads it. Pointers lead into the message. */
 struct box_run {
     struct tbox_limits limits;
+    int64_t idle_us; /* 0: do not tell */
     int cpu;
     unsigned flags;
     uint32_t argc;

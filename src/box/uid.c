@@ -144,12 +144,25 @@ static int set_caps(uint64_t mask)
     return (int)syscall(SYS_capset, &head, data);
 }
 
+/* CHECKPOINT_RESTORE, which sets the last pid of a namespace, where we have it. */
+static uint64_t cap_for_pids(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {{0}};
+    const uint32_t bit = 1U << (CAP_CHECKPOINT_RESTORE - 32);
+
+    if (syscall(SYS_capget, &head, data) < 0 || !(data[1].permitted & bit))
+        return 0;
+    return (uint64_t)bit << 32;
+}
+
 int box_caps_reduce(const struct box_ids *ids, struct tr_err *err)
 {
     /* Files of another uid in the work folders are made, opened and removed with DAC_OVERRIDE,
      * FOWNER and CHOWN; the rest starts and ends programs. */
     const uint64_t keep = 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL |
-                          1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_FOWNER | 1ULL << CAP_CHOWN;
+                          1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_FOWNER | 1ULL << CAP_CHOWN |
+                          cap_for_pids();
     const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
                                SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 

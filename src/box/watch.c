@@ -26,6 +26,8 @@ enum {
     LOOK_MIN_US = 300,
     /* From here on pressure and throttling are worth two reads. */
     MARK_US = 10000,
+    /* In the time that makes a program idle. */
+    IDLE_LOOKS = 4,
     /* Killed processes that take longer hang in the kernel: the container is lost. */
     KILL_MAX_US = 10000000
 };
@@ -105,6 +107,32 @@ static int listen_to_peer(struct box_watch *w)
     return 1;
 }
 
+/* Quiet is less than a hundredth of a CPU, not none: our own looks are charged to the run on v1.
+ * Several looks have to find it so: one look after a second in which the whole machine stood still
+ * says nothing about the program. A message that finds no room is tried again at the next look; a
+ * watcher never waits for a reader. */
+static void tell_idle(struct box_watch *w, int64_t used)
+{
+    int64_t now = tr_clock_mono_us();
+    bool busy = used - w->quiet.cpu_us > w->idle_us / 100 || w->quiet.since_us == 0;
+    bool idle = !busy && ++w->quiet.looks >= IDLE_LOOKS && now - w->quiet.since_us >= w->idle_us;
+    bool tell = w->quiet.told ? busy : idle;
+    struct box_wire_head msg;
+    struct iovec part = {.iov_base = &msg, .iov_len = sizeof(msg)};
+    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+
+    if (busy) {
+        w->quiet.cpu_us = used;
+        w->quiet.since_us = now;
+        w->quiet.looks = 0;
+    }
+    if (!tell)
+        return;
+    box_wire_head(&msg, BOX_IDLE, sizeof(msg), busy ? 0 : (uint64_t)w->quiet.since_us);
+    if (sendmsg(w->sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(msg))
+        w->quiet.told = !busy;
+}
+
 /* Look at the counters; true when a limit is reached. */
 static bool look(struct box_watch *w, const struct tbox_limits *l, int64_t *ret_cpu_left_us)
 {
@@ -114,6 +142,8 @@ static bool look(struct box_watch *w, const struct tbox_limits *l, int64_t *ret_
     (void)w->cg->driver->sample(w->cg, &now, NULL);
     int64_t used = now.cpu_us > direct ? now.cpu_us : direct;
     *ret_cpu_left_us = l->cpu_us - used;
+    if (w->idle_us > 0)
+        tell_idle(w, used);
     if (now.oom_kills > 0)
         w->ended_by = TBOX_MEMORY;
     else if (used > l->cpu_us)
@@ -135,6 +165,8 @@ static int64_t next_look_us(const struct box_watch *w, const struct tbox_limits 
         wait = l->wall_us - passed + 1;
     if (!marked && wait > MARK_US)
         wait = MARK_US;
+    if (w->idle_us > 0 && wait > w->idle_us / IDLE_LOOKS)
+        wait = w->idle_us / IDLE_LOOKS;
     return wait > 0 ? wait : 0;
 }
 

@@ -20,7 +20,14 @@ struct box_watch {
     int signals; /* signalfd for SIGCHLD */
     pid_t pid;
     int64_t started_us;
-    unsigned cpus; /* how many it can use at once */
+    unsigned cpus;   /* how many it can use at once */
+    int64_t idle_us; /* tell the library when it waits this long; 0: never */
+    struct {
+        int64_t cpu_us; /* used when the present quiet began */
+        int64_t since_us;
+        unsigned looks;
+        bool told;
+    } quiet;
     /* Out: */
     int status;
     int64_t wall_us;

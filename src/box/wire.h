@@ -16,7 +16,7 @@
 #include "tribunal/box.h"
 
 enum {
-    BOX_WIRE_VERSION = 1,
+    BOX_WIRE_VERSION = 2,
     /* Arguments and environment with their NULs. Fits a default socket buffer with room. */
     BOX_STRINGS_MAX = 128 * 1024,
     BOX_ARGS_MAX = 16384,
@@ -35,7 +35,9 @@ enum box_kind {
     BOX_REPORT,  /* first process -> library: box_wire_report */
     BOX_DONE,    /* anybody's answer to the rest: box_wire_done (+ 1 descriptor) */
     BOX_RENEW,   /* library -> helper: a new container; the answer carries its socket */
-    BOX_ROW      /* helper -> library, probing: struct tbox_probe_row */
+    BOX_ROW,     /* helper -> library, probing: struct tbox_probe_row */
+    BOX_IDLE     /* first process -> library while it runs: waiting since `arg` (CLOCK_MONOTONIC,
+                  * microseconds), or 0: no longer */
 };
 
 struct box_wire_head {
@@ -57,6 +59,7 @@ struct box_wire_spec {
     uint64_t file_bytes;
     uint32_t pids;
     uint32_t open_files;
+    int64_t idle_us; /* 0: not asked for */
     int32_t cpu;
     uint32_t flags;
     uint32_t argc;

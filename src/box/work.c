@@ -175,6 +175,15 @@ int box_work_ready(struct box_work *work, struct tr_err *err)
     return r;
 }
 
+uint64_t box_work_bytes(const struct box_work *work)
+{
+    struct statfs fs;
+
+    if (fstatfs(work->store, &fs) < 0)
+        return 0;
+    return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+}
+
 /* The folders themselves carry marks too: times, and with one uid modes, which it may even have
  * taken from itself and so from us. */
 static int restore_folders(struct box_work *work, struct tr_err *err)

@@ -39,6 +39,9 @@ int box_work_get(struct box_work *work, const char *name, uint64_t max, uint64_t
 /* Before a run: what was put is in its place. */
 int box_work_ready(struct box_work *work, struct tr_err *err);
 
+/* What all files in the folders and in the store use together. */
+uint64_t box_work_bytes(const struct box_work *work);
+
 /* After a run: everything the program made is gone. Cheap when it made nothing. Fails with
  * TR_E_LIMIT when there is so much that a new container is cheaper. */
 int box_work_clean(struct box_work *work, struct tr_err *err);

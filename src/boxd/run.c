@@ -36,7 +36,6 @@ struct job {
     struct tbox_options box;
     struct tbox_limits limits;
     bool have_wall;
-    bool have_stack;
     const char *in;
     const char *out;
     const char *err;
@@ -142,7 +141,6 @@ static int parse_limit(struct job *j, int o, const char *v, struct tr_err *err)
     case 'm':
         return tr_parse_size(v, 0, UINT64_MAX, &l->memory_bytes, err);
     case 'k':
-        j->have_stack = true;
         return tr_parse_size(v, 0, UINT64_MAX, &l->stack_bytes, err);
     case 'o':
         return tr_parse_size(v, 0, UINT64_MAX, &l->output_bytes, err);
@@ -274,8 +272,6 @@ static int parse(int argc, char **argv, struct job *j, struct tr_err *err)
         return r;
     if (!j->have_wall && j->limits.cpu_us < INT64_MAX / 4)
         j->limits.wall_us = 2 * j->limits.cpu_us + 1000000;
-    if (!j->have_stack)
-        j->limits.stack_bytes = j->limits.memory_bytes;
     return tbox_limits_check(&j->limits, err);
 }
 

@@ -4,8 +4,8 @@
  *
  * Bare is posix_spawn + wait4 of the very same file with the same input. Contenders take turns in
  * small blocks, so a machine that slows down slows them all; the ratio is the median over the
- * rounds of (median of the box's block / median of the bare block). Isolate takes part where it is
- * installed.
+ * rounds of (median of the box's block / median of the bare block). Isolate and go-judge take part
+ * where they are installed (bench_isolate.c, bench_gojudge.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +24,7 @@
 #include "base/fs.h"
 #include "base/spawn.h"
 #include "cli/bench.h"
+#include "cli/bench_rivals.h"
 #include "cli/cli.h"
 #include "tribunal/box.h"
 
@@ -37,10 +38,12 @@ enum who {
     BARE,
     BOX,
     ISOLATE,
+    GO_JUDGE,
     WHO
 };
 
-static const char *const who_names[WHO] = {"bare", "box", "isolate"};
+static const char *const who_names[WHO] = {"bare", "box", "isolate", "go-judge"};
+static const char *const who_keys[WHO] = {"bare", "box", "isolate", "go_judge"};
 
 struct options {
     bool json;
@@ -86,7 +89,9 @@ static const struct cli_doc doc = {
     .name = "tribunal bench box",
     .usage = "[--rounds N] [--json]",
     .summary = "Runs a static hello and a dynamic C++ A+B, bare and in the box, in turns, and\n"
-               "prints medians and their ratio. Needs cc and c++.",
+               "prints medians and their ratio. Needs cc and c++. isolate (in PATH) and go-judge\n"
+               "(in PATH, or the file that TRIBUNAL_GO_JUDGE names) take their turns too where\n"
+               "they are installed; their answers are checked like ours.",
     .items = items,
     .count = TR_ARRAY_LEN(items),
 };
@@ -98,7 +103,7 @@ struct load {
     const char *suffix;
     char *compiler[8];
     const char *input;
-    uint64_t output_bytes;
+    const char *output;
     char path[256];
 };
 
@@ -114,7 +119,8 @@ struct bench {
     char *dir;
     int dirfd;
     tbox *box;
-    bool have_isolate;
+    struct bench_isolate *isolate;  /* NULL: not installed */
+    struct bench_gojudge *go_judge; /* the same */
     int null;
 };
 
@@ -201,18 +207,9 @@ static int box_once(tbox *box, const struct load *l, int in, struct tr_err *err)
     if (r < 0)
         return r;
     if (report.cause != TBOX_EXIT || report.exit_code != 0 ||
-        report.written_bytes != l->output_bytes)
+        report.written_bytes != strlen(l->output))
         return tr_fail(err, TR_E_FATAL, 0, "'%s' went wrong in the box: %s", l->name, report.note);
     return 0;
-}
-
-static int isolate_once(const struct bench *b, const struct load *l, int in, struct tr_err *err)
-{
-    char words[][16] = {"isolate", "--silent", "--run", "--", "./prog"};
-    char *argv[] = {words[0], words[1], words[2], words[3], words[4], NULL};
-
-    (void)l;
-    return spawn_once(b, argv, in, err);
 }
 
 static int once(struct bench *b, enum who who, struct load *l, struct tr_err *err)
@@ -226,28 +223,9 @@ static int once(struct bench *b, enum who who, struct load *l, struct tr_err *er
         return spawn_once(b, argv, in, err);
     if (who == BOX)
         return box_once(b->box, l, in, err);
-    return isolate_once(b, l, in, err);
-}
-
-/* Isolate's own folder gets the program; made once, as its users do between tests. */
-static bool prepare_isolate(struct bench *b, const struct load *l)
-{
-    TR_CLEANUP(tr_buf_done) struct tr_buf out;
-    char words[][8] = {"isolate", "--init", "cp"};
-    char *init[] = {words[0], words[1], NULL};
-    char to[300];
-
-    (void)b;
-    tr_buf_init(&out, 200);
-    if (tr_spawn_capture(init, 10000000, &out, NULL) != 0 || out.len == 0)
-        return false;
-    out.data[strcspn(out.data, "\n")] = 0;
-    (void)snprintf(to, sizeof(to), "%s/box/prog", out.data);
-    char from[sizeof(l->path)];
-    memcpy(from, l->path, sizeof(from));
-    char *copy[] = {words[2], from, to, NULL};
-    tr_buf_clear(&out);
-    return tr_spawn_capture(copy, 10000000, &out, NULL) == 0;
+    if (who == ISOLATE)
+        return bench_isolate_run(b->isolate, in, err);
+    return bench_gojudge_run(b->go_judge, err);
 }
 
 static int put_program(tbox *box, const struct load *l, struct tr_err *err)
@@ -336,6 +314,32 @@ static int throughput(struct bench *b, struct load *l, int n, double *ret, struc
     return 0;
 }
 
+static bool takes_part(const struct bench *b, enum who who)
+{
+    return who == ISOLATE ? b->isolate != NULL : who == GO_JUDGE ? b->go_judge != NULL : true;
+}
+
+static int rounds(struct bench *b, struct load *l, struct result *res, struct tr_err *err)
+{
+    const struct bench_program program = {
+        .path = l->path, .input = l->input, .output = l->output, .dir = b->dirfd};
+    int r = bench_isolate_open(&program, &b->isolate, err);
+
+    if (r == 0)
+        r = bench_gojudge_open(&program, &b->go_judge, err);
+    for (int64_t round = -1; r == 0 && round < b->opt->rounds; round++) { /* -1: warm up */
+        for (int w = 0; r == 0 && w < WHO; w++) {
+            if (takes_part(b, (enum who)w))
+                r = block(b, (enum who)w, l, res, round, err);
+        }
+    }
+    bench_isolate_close(b->isolate);
+    bench_gojudge_close(b->go_judge);
+    b->isolate = NULL;
+    b->go_judge = NULL;
+    return r;
+}
+
 static int measure(struct bench *b, struct load *l, struct result *res, struct tr_err *err)
 {
     int r = compile(b, l, err);
@@ -344,15 +348,8 @@ static int measure(struct bench *b, struct load *l, struct result *res, struct t
         r = write_input(l, err);
     if (r == 0)
         r = put_program(b->box, l, err);
-    if (r < 0)
-        return r;
-    b->have_isolate = prepare_isolate(b, l);
-    for (int64_t round = -1; r == 0 && round < b->opt->rounds; round++) { /* -1: warm up */
-        for (int w = 0; r == 0 && w < WHO; w++) {
-            if (w != ISOLATE || b->have_isolate)
-                r = block(b, (enum who)w, l, res, round, err);
-        }
-    }
+    if (r == 0)
+        r = rounds(b, l, res, err);
     for (int n = 1; r == 0 && n <= 2; n++)
         r = throughput(b, l, n, &res->per_s[n], err);
     return r;
@@ -369,7 +366,7 @@ static double ratio(const struct result *res, enum who a, enum who b, size_t rou
 
 static void print_json(const struct bench *b, const struct load *l, struct result *res, bool last)
 {
-    size_t rounds = (size_t)b->opt->rounds;
+    size_t n = (size_t)b->opt->rounds;
     double p99 = bench_quantile(res->us[BOX], res->n[BOX], 0.99);
     double bare99 = bench_quantile(res->us[BARE], res->n[BARE], 0.99);
 
@@ -377,12 +374,16 @@ static void print_json(const struct bench *b, const struct load *l, struct resul
                  "\"bare_p99_us\":%.1f,\"box_p99_us\":%.1f,\"runs_per_s_1\":%.0f,"
                  "\"runs_per_s_2\":%.0f",
                  l->name, bench_quantile(res->us[BARE], res->n[BARE], 0.5),
-                 bench_quantile(res->us[BOX], res->n[BOX], 0.5), ratio(res, BOX, BARE, rounds),
+                 bench_quantile(res->us[BOX], res->n[BOX], 0.5), ratio(res, BOX, BARE, n),
                  p99 / bare99, bare99, p99, res->per_s[1], res->per_s[2]);
-    if (res->n[ISOLATE] > 0)
-        (void)printf(",\"isolate_us\":%.1f,\"isolate_ratio\":%.3f,\"isolate_over_box\":%.2f",
-                     bench_quantile(res->us[ISOLATE], res->n[ISOLATE], 0.5),
-                     ratio(res, ISOLATE, BARE, rounds), ratio(res, ISOLATE, BOX, rounds));
+    for (int w = ISOLATE; w < WHO; w++) {
+        const char *key = who_keys[w];
+
+        if (res->n[w] > 0)
+            (void)printf(",\"%s_us\":%.1f,\"%s_ratio\":%.3f,\"%s_over_box\":%.2f", key,
+                         bench_quantile(res->us[w], res->n[w], 0.5), key,
+                         ratio(res, (enum who)w, BARE, n), key, ratio(res, (enum who)w, BOX, n));
+    }
     (void)printf("}%s", last ? "" : ",");
 }
 
@@ -411,14 +412,14 @@ static int run_loads(struct bench *b, struct tr_err *err)
          .suffix = "c",
          .source = "#include <stdio.h>\nint main(void) { return puts(\"hello\") < 0; }\n",
          .compiler = {cc, o2, stat},
-         .output_bytes = 6},
+         .output = "hello\n"},
         {.name = "ab_dynamic",
          .suffix = "cc",
          .source = "#include <iostream>\nint main() { long a, b; std::cin >> a >> b; std::cout << "
                    "a + b << '\\n'; }\n",
          .compiler = {cxx, o2},
          .input = "12 30\n",
-         .output_bytes = 3},
+         .output = "42\n"},
     };
     int r = 0;
 

@@ -66,37 +66,43 @@ static int add(tq *q, const struct bench *b, int n, struct tr_err *err)
     return tq_enqueue_many(q, items, (size_t)n, NULL, err);
 }
 
-static int ack_all(tq *q, const tq_batch *batch, struct tr_err *err)
+/* Acks for a whole batch; NULL without one. */
+static struct tq_settlement *acks(const tq_batch *batch)
 {
     int n = tq_batch_count(batch);
-    tr_autofree struct tq_settlement *s = calloc((size_t)n + 1, sizeof(*s));
+    struct tq_settlement *s = calloc((size_t)n + 1, sizeof(*s));
 
-    if (!s)
-        return tr_fail(err, TR_E_NOMEM, 0, "no memory");
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; s && i < n; i++) {
         s[i] = (struct tq_settlement)TQ_SETTLEMENT_INIT;
         s[i].ref = tq_batch_job(batch, i)->ref;
         s[i].end = TQ_ACK;
     }
-    return n ? tq_settle(q, s, (size_t)n, err) : 0;
+    return s;
+}
+
+static int ack_all(tq *q, const tq_batch *batch, struct tr_err *err)
+{
+    tr_autofree struct tq_settlement *s = acks(batch);
+
+    if (!s)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory");
+    return batch ? tq_settle(q, s, (size_t)tq_batch_count(batch), err) : 0;
 }
 
 /* Ack the last batch and claim the next in one commit. */
 static int ack_and_claim(tq *q, const struct bench *b, tq_batch **batch, struct tr_err *err)
 {
+    struct tq_weighted from = {queue_name, 1};
+    tr_autofree struct tq_settlement *s = acks(*batch);
     tq_batch *next = NULL;
 
-    int r = tq_begin(q, NULL, err);
-    if (r >= 0 && *batch)
-        r = ack_all(q, *batch, err);
-    int n = r < 0 ? r : tq_claim(q, queue_name, b->batch, LEASE_US, &next, err);
-    if (n >= 0)
-        r = tq_commit(q, err);
-    else
-        tq_rollback(q);
+    if (!s)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory");
+    int n = tq_settle_and_claim(q, s, (size_t)tq_batch_count(*batch), &from, 1, b->batch, LEASE_US,
+                                &next, err);
     tq_batch_free(*batch);
     *batch = next;
-    return n < 0 ? n : r < 0 ? r : n;
+    return n;
 }
 
 struct worker {

@@ -46,7 +46,7 @@ static const struct tr_conf_item common_items[] = {
 
 /* Settings of single commands that may stand in the file all of them read. */
 struct shared {
-    struct cli_nats nats;
+    struct tr_nats_opts nats;
     int64_t replicas;
     int64_t farm_slots;
     const char *heavy;

@@ -2,6 +2,8 @@
  *
  * cmd_judge.c - `tribunal judge`: a verdict here and now, without daemon or database.
  */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@ struct options {
     struct slot_options slot;
     const char *problem;
     const char *lang;
+    const char *transcript;
     bool json;
     bool all;
     bool task;
@@ -39,6 +42,12 @@ static const struct tr_conf_item items[] = {
      .at = offsetof(struct options, lang),
      .unit = "SLUG",
      .doc = "language; by the file's extension when not given",
+     .flags = TR_CONF_CLI_ONLY},
+    {.name = "transcript",
+     .type = TR_CONF_STRING,
+     .at = offsetof(struct options, transcript),
+     .unit = "FILE",
+     .doc = "write down there what program and interactor said to each other",
      .flags = TR_CONF_CLI_ONLY},
     {.name = "json",
      .type = TR_CONF_BOOL,
@@ -65,7 +74,8 @@ static const struct cli_doc doc = {
                "verdict. Exit code: 0 accepted, 1 not accepted, 2 usage, 3 fault.",
     .examples = "  tribunal judge sum.cpp -p examples/problems/a-plus-b\n"
                 "  tribunal judge sum.py -p a-plus-b.zip --jobs 2 --json\n"
-                "  tribunal judge --task task.json -p testdata.zip\n",
+                "  tribunal judge --task task.json -p testdata.zip\n"
+                "  tribunal judge guess.py -p examples/problems/guess --transcript talk.txt\n",
     .items = items,
     .count = TR_ARRAY_LEN(items),
     .args_min = 1,
@@ -145,14 +155,65 @@ static int load_task(struct session *s, const char *file, struct tr_err *err)
     return r;
 }
 
+/* Ctrl-C and a polite kill: what was unpacked is removed and the boxes are emptied first. */
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal)
+{
+    interrupted = signal;
+}
+
+static bool on_stop(void *arg)
+{
+    (void)arg;
+    return interrupted != 0;
+}
+
+static void catch_signals(void)
+{
+    const struct sigaction act = {.sa_handler = on_signal};
+
+    (void)sigaction(SIGINT, &act, NULL);
+    (void)sigaction(SIGTERM, &act, NULL);
+}
+
+/* Who looks on while it is judged. */
+struct watcher {
+    const struct tr_problem *problem;
+    struct judge_view *view; /* NULL with --json */
+    FILE *talk;              /* of --transcript, or NULL */
+};
+
 static void on_compiled(void *arg, enum tr_verdict v, const struct tr_compile_report *c)
 {
-    judge_view_compiled(arg, v, c);
+    const struct watcher *w = arg;
+
+    if (w->view)
+        judge_view_compiled(w->view, v, c);
 }
 
 static void on_ended(void *arg, size_t test, const struct tr_case *c)
 {
-    judge_view_ended(arg, test, c);
+    const struct watcher *w = arg;
+
+    if (w->view)
+        judge_view_ended(w->view, test, c);
+}
+
+static void on_transcript(void *arg, size_t test, const char *text, size_t len)
+{
+    const struct watcher *w = arg;
+    const char *name = w->problem->tests[test].name;
+
+    (void)fputs("test ", w->talk);
+    print_escaped(w->talk, name, strlen(name), 80);
+    (void)fprintf(w->talk, "\n%.*s", (int)len, text);
+}
+
+static void closep(FILE **f)
+{
+    if (*f)
+        (void)fclose(*f);
 }
 
 static int print_json(const struct session *s, const struct tr_outcome *o)
@@ -181,6 +242,7 @@ static int print_json(const struct session *s, const struct tr_outcome *o)
 static int judge_it(struct session *s, struct tr_err *err)
 {
     TR_CLEANUP(judge_view_done) struct judge_view view = {0};
+    TR_CLEANUP(closep) FILE *talk = s->o->transcript ? fopen(s->o->transcript, "we") : NULL;
     struct tr_outcome o;
     struct tr_job job = {
         .code = s->code,
@@ -195,12 +257,19 @@ static int judge_it(struct session *s, struct tr_err *err)
                             err);
     if (r < 0)
         return r;
-    if (!s->o->json)
-        job.events =
-            (struct tr_judge_events){.arg = &view, .compiled = on_compiled, .ended = on_ended};
+    if (s->o->transcript && !talk)
+        return tr_fail(err, TR_E_IO, errno, "open '%s' for the transcript", s->o->transcript);
+    struct watcher w = {.problem = &s->problem, .view = s->o->json ? NULL : &view, .talk = talk};
+    job.events = (struct tr_judge_events){.arg = &w,
+                                          .compiled = on_compiled,
+                                          .ended = on_ended,
+                                          .stop = on_stop,
+                                          .transcript = talk ? on_transcript : NULL};
     r = tr_judge_run(s->slot.judge, &job, &s->arena, &o, err);
     if (r < 0)
         return r;
+    if (talk && (fflush(talk) != 0 || ferror(talk)))
+        return tr_fail(err, TR_E_IO, errno, "write the transcript '%s'", s->o->transcript);
     if (s->o->json && print_json(s, &o) != CLI_OK)
         return tr_fail(err, TR_E_IO, 0, "cannot print the result");
     if (!s->o->json)
@@ -236,6 +305,7 @@ int cmd_judge(int argc, char **argv)
     TR_CLEANUP(session_done)
     struct session s = {.run = &run, .o = &o, .dirfd = -1, .package = {.dirfd = -1}};
     tr_arena_init(&s.arena, 256 << 20);
+    catch_signals();
     int r = slot_open(&s.slot, &o.slot, &err);
     if (r == 0)
         r = o.task ? load_task(&s, run.conf.args[0], &err) : load_file(&s, run.conf.args[0], &err);

@@ -16,7 +16,7 @@
 #include "nats/provision.h"
 
 struct options {
-    struct cli_nats nats;
+    struct tr_nats_opts nats;
     int64_t replicas;
     int64_t farm_slots;
     bool json;
@@ -144,7 +144,7 @@ static int check(const struct options *opt, struct report *report, struct tr_err
 {
     TR_CLEANUP(tr_nats_closep) struct tr_nats *n = NULL;
     struct tr_plan_conf conf = {.replicas = (int)opt->replicas, .farm_slots = opt->farm_slots};
-    int r = cli_nats_open(&opt->nats, &n, err);
+    int r = tr_nats_opts_open(&opt->nats, NULL, &n, err);
 
     if (r < 0)
         return r;

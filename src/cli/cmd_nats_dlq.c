@@ -23,7 +23,7 @@ enum {
 };
 
 struct options {
-    struct cli_nats nats;
+    struct tr_nats_opts nats;
     const char *submit;
     bool all;
     bool json;
@@ -263,7 +263,7 @@ static int run_command(const struct cli_doc *doc, int argc, char **argv,
         return code;
     int r = check_choice(&run, &opt, act == act_list, &err);
     if (r == 0)
-        r = cli_nats_open(&opt.nats, &n, &err);
+        r = tr_nats_opts_open(&opt.nats, NULL, &n, &err);
     struct work w = {.opt = &opt, .n = n, .out = out, .err = &err, .act = act};
     if (r == 0)
         r = all_letters(&w, &run.conf);

@@ -23,7 +23,7 @@ enum {
 };
 
 struct options {
-    struct cli_nats nats;
+    struct tr_nats_opts nats;
     bool all;
     bool follow;
     int64_t count;
@@ -191,7 +191,7 @@ static int events(const struct options *opt, struct tr_err *err)
         return tr_fail(err, TR_E_USAGE, 0, "--kind: '%.64s' is not status, contest or system",
                        kind);
     (void)snprintf(filter, sizeof(filter), TR_SUBJECT_EVENTS ".%.64s", kind);
-    int r = cli_nats_open(&opt->nats, &n, err);
+    int r = tr_nats_opts_open(&opt->nats, NULL, &n, err);
     if (r == 0)
         r = tr_reader_open(n, TR_STREAM_EVENTS, filter,
                            opt->all || !opt->follow ? TR_READ_ALL : TR_READ_NEW, &reader, err);

@@ -21,7 +21,7 @@ enum {
 };
 
 struct options {
-    struct cli_nats nats;
+    struct tr_nats_opts nats;
     const char *heavy;
     bool dry_run;
     bool json;
@@ -139,7 +139,7 @@ static int publish(const struct options *opt, const struct tr_conf *conf, json_t
     if (!reads_stdin)
         r = each_file(opt, NULL, conf, NULL, err);
     if (r == 0)
-        r = cli_nats_open(&opt->nats, &n, err);
+        r = tr_nats_opts_open(&opt->nats, NULL, &n, err);
     return r < 0 ? r : each_file(opt, n, conf, all, err);
 }
 

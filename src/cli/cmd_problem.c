@@ -3,8 +3,7 @@
  * cmd_problem.c - `tribunal problem check`: is the package right, and does it judge as its author
  * thinks?
  *
- * Everything below submissions/ is judged. The folder's name says the expected verdict; a file name
- * that begins with a number and '_' says the expected score as well ("20_brute_force.py").
+ * Everything below submissions/ is judged; what is expected of it, expect.c knows.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,8 +14,8 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/parse.h"
 #include "cli/commands.h"
+#include "cli/expect.h"
 #include "cli/judge_view.h"
 #include "cli/slot.h"
 #include "codec/json.h"
@@ -73,28 +72,15 @@ static const struct cli_doc doc = {
     .args_max = 1,
 };
 
-/* Kattis' names, and those that it has none for. */
-static const struct {
-    const char *folder;
-    enum tr_verdict v; /* NONE: anything but accepted */
-} expectations[] = {
-    {"accepted", TR_V_AC},
-    {"wrong_answer", TR_V_WA},
-    {"time_limit_exceeded", TR_V_TLE},
-    {"run_time_error", TR_V_RTE},
-    {"memory_limit_exceeded", TR_V_MLE},
-    {"output_limit_exceeded", TR_V_OLE},
-    {"compile_error", TR_V_CE},
-    {"rejected", TR_V_NONE},
-};
-
 struct check {
     const struct cli_run *run;
     const struct options *o;
     struct slot slot;
     struct problem_arg p;
+    struct expect_rules rules;
     json_t *rows;
     size_t judged, wrong, skipped;
+    bool run_all;             /* as the package says */
     int64_t slowest_permille; /* of accepted ones: thousandths of their limit */
     FILE *out;
 };
@@ -102,16 +88,8 @@ struct check {
 struct one {
     const char *folder;
     const char *file;
-    enum tr_verdict want;
-    int64_t want_points; /* millionths, or -1 */
+    struct expect want;
 };
-
-static bool as_expected(const struct one *one, const struct tr_outcome *o)
-{
-    if (one->want_points >= 0 && o->score.points != one->want_points)
-        return false;
-    return one->want == TR_V_NONE ? o->score.verdict != TR_V_AC : o->score.verdict == one->want;
-}
 
 static void note_margin(struct check *c, const struct tr_outcome *o)
 {
@@ -124,7 +102,7 @@ static void note_margin(struct check *c, const struct tr_outcome *o)
 static void report_row(struct check *c, const struct one *one, const char *lang,
                        const struct tr_outcome *o, bool good)
 {
-    const char *want = one->want == TR_V_NONE ? "not AC" : tr_verdict_id(one->want);
+    const char *want = one->want.words;
 
     if (c->o->json) {
         json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:I, s:b}", "folder", one->folder,
@@ -142,8 +120,9 @@ static void report_row(struct check *c, const struct one *one, const char *lang,
     print_escaped(c->out, one->file, strlen(one->file), 60);
     if (!good) {
         (void)fprintf(c->out, "  expected %s", want);
-        if (one->want_points >= 0)
-            (void)fprintf(c->out, " with %g points", (double)one->want_points / (double)TR_POINT);
+        if (one->want.points_min >= 0)
+            (void)fprintf(c->out, " with %g points",
+                          (double)one->want.points_min / (double)TR_POINT);
         (void)fprintf(c->out, ", got %s with %g points",
                       tr_verdict_text(o->score.verdict, o->score.sub),
                       (double)o->score.points / (double)TR_POINT);
@@ -197,6 +176,7 @@ static int judge_one(struct check *c, const struct one *one, struct tr_err *err)
     }
     if (r == 0)
         r = read_submission(c, one, &code, err);
+    c->p.problem.run_all = c->run_all || one->want.all_tests;
     for (int64_t i = 0; r == 0 && i < c->o->times; i++) {
         struct tr_arena arena;
         struct tr_outcome o;
@@ -209,7 +189,7 @@ static int judge_one(struct check *c, const struct one *one, struct tr_err *err)
         tr_arena_init(&arena, 256 << 20);
         r = tr_judge_run(c->slot.judge, &job, &arena, &o, err);
         if (r == 0) {
-            bool good = as_expected(one, &o);
+            bool good = expect_met(&one->want, &c->p.problem, &o);
 
             note_margin(c, &o);
             report_row(c, one, lang->slug, &o, good);
@@ -231,11 +211,11 @@ static int not_hidden(const struct dirent *e)
     return e->d_name[0] != '.';
 }
 
-static int judge_folder(struct check *c, const char *folder, enum tr_verdict want,
-                        struct tr_err *err)
+static int judge_folder(struct check *c, const char *folder, struct tr_err *err)
 {
     char path[512];
     struct dirent **list = NULL;
+    size_t unknown = 0;
     int r = 0;
 
     (void)snprintf(path, sizeof(path), "submissions/%s", folder);
@@ -244,22 +224,56 @@ static int judge_folder(struct check *c, const char *folder, enum tr_verdict wan
         return 0;
     int n = scandirat(fd, ".", &list, not_hidden, by_name);
     for (int i = 0; i < n; i++) {
-        struct one one = {
-            .folder = folder, .file = list[i]->d_name, .want = want, .want_points = -1};
-        size_t digits = strspn(one.file, "0123456789");
-        int64_t points = 0;
-        char number[16];
+        struct one one = {.folder = folder, .file = list[i]->d_name};
 
-        (void)snprintf(number, sizeof(number), "%.*s", (int)(digits < 10 ? digits : 10), one.file);
-        if (digits > 0 && one.file[digits] == '_' &&
-            tr_parse_i64(number, 0, 1000000, &points, NULL) == 0)
-            one.want_points = points * TR_POINT;
-        if (r == 0)
+        if (!expect_for(&c->rules, folder, one.file, &one.want))
+            unknown++;
+        else if (r == 0)
             r = judge_one(c, &one, err);
         free(list[i]);
     }
     free(list);
+    if (unknown > 0)
+        tr_buf_addf(&c->p.notes,
+                    "%s: %zu not judged: neither the folder's name nor submissions.yaml says what "
+                    "is expected\n",
+                    path, unknown);
     return r;
+}
+
+/* In the order of their names. */
+static int judge_folders(struct check *c, struct tr_err *err)
+{
+    struct dirent **list = NULL;
+    int r = 0;
+    tr_autoclose int fd =
+        tr_fs_open_beneath(c->p.dirfd, "submissions", O_RDONLY | O_DIRECTORY, 0, NULL);
+
+    if (fd < 0)
+        return 0;
+    int n = scandirat(fd, ".", &list, not_hidden, by_name);
+    for (int i = 0; i < n; i++) {
+        if (r == 0)
+            r = judge_folder(c, list[i]->d_name, err);
+        free(list[i]);
+    }
+    free(list);
+    return r;
+}
+
+/* Everything odd that was found, a line each. */
+static json_t *notes_json(const struct check *c)
+{
+    json_t *list = json_array();
+    const char *at = c->p.notes.data ? c->p.notes.data : "";
+
+    while (*at) {
+        size_t n = strcspn(at, "\n");
+
+        (void)json_array_append_new(list, tr_json_clean(at, n, 1024));
+        at += n + (at[n] == '\n');
+    }
+    return list;
 }
 
 static void print_head(struct check *c)
@@ -271,25 +285,25 @@ static void print_head(struct check *c)
     (void)fprintf(c->out, "%s (%s): %zu tests in %zu groups, %lld ms, %lld MiB\n",
                   *p->name ? p->name : "problem", p->format, p->ntests, p->ngroups,
                   (long long)(p->limits.time_us / 1000), (long long)(p->limits.memory_kib / 1024));
-    if (c->p.notes.len > 0)
-        (void)fprintf(c->out, "%s", c->p.notes.data);
 }
 
 static void print_end(struct check *c)
 {
     if (c->o->json) {
         TR_CLEANUP(tr_json_unrefp)
-        json_t *j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:O}", "problem", c->p.problem.name,
-                              "format", c->p.problem.format, "judged", (json_int_t)c->judged,
-                              "unexpected", (json_int_t)c->wrong, "skipped", (json_int_t)c->skipped,
-                              "slowest_accepted_percent", (json_int_t)(c->slowest_permille / 10),
-                              "submissions", c->rows);
+        json_t *j = json_pack(
+            "{s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:O}", "problem", c->p.problem.name, "format",
+            c->p.problem.format, "judged", (json_int_t)c->judged, "unexpected",
+            (json_int_t)c->wrong, "skipped", (json_int_t)c->skipped, "slowest_accepted_percent",
+            (json_int_t)(c->slowest_permille / 10), "notes", notes_json(c), "submissions", c->rows);
 
         if (j)
             (void)json_dumpf(j, stdout, JSON_INDENT(2));
         (void)putchar('\n');
         return;
     }
+    if (c->p.notes.len > 0)
+        (void)fprintf(c->out, "%s", c->p.notes.data);
     (void)fprintf(c->out, "%zu judged, %zu not as expected, %zu skipped\n", c->judged, c->wrong,
                   c->skipped);
     if (c->slowest_permille > 0)
@@ -304,9 +318,13 @@ static int check_all(struct check *c, const char *path, struct tr_err *err)
 
     if (r < 0)
         return r;
+    c->run_all = c->p.problem.run_all;
+    r = expect_read(c->p.dirfd, &c->p.arena, &c->p.notes, &c->rules, err);
+    if (r < 0)
+        return tr_fail_wrap(err, "%s", path);
     print_head(c);
-    for (size_t i = 0; r == 0 && !c->o->lint && i < TR_ARRAY_LEN(expectations); i++)
-        r = judge_folder(c, expectations[i].folder, expectations[i].v, err);
+    if (!c->o->lint)
+        r = judge_folders(c, err);
     if (r < 0)
         return r;
     print_end(c);

@@ -17,30 +17,18 @@ struct options {
     const char *rate, *max_lease, *base_backoff, *max_backoff, *retention;
 };
 
-#define TEXT(name_, field_, unit_, doc_)                                                           \
-    {                                                                                              \
-        .name = (name_), .type = TR_CONF_STRING, .at = offsetof(struct options, field_),           \
-        .unit = (unit_), .doc = (doc_), .flags = TR_CONF_CLI_ONLY                                  \
-    }
-#define NUMBER(name_, field_, max_, doc_)                                                          \
-    {                                                                                              \
-        .name = (name_), .type = TR_CONF_INT, .at = offsetof(struct options, field_),              \
-        .fallback = "-1", .min = -1, .max = (max_), .unit = "N", .doc = (doc_),                    \
-        .flags = TR_CONF_CLI_ONLY                                                                  \
-    }
-
 static const struct tr_conf_item items[] = {
     QUEUE_ITEM_DB(struct options),
     QUEUE_ITEM_JSON(struct options),
-    NUMBER("concurrency", concurrency, TQ_BATCH_MAX,
-           "running jobs over all processes; 0: no limit"),
-    TEXT("rate", rate, "X", "starts per second over all processes; 0: no limit"),
-    NUMBER("burst", burst, 1000000, "starts at once after a quiet time"),
-    TEXT("max-lease", max_lease, "TIME", "longest lease; 0: none"),
-    TEXT("base-backoff", base_backoff, "TIME", "delay after the first failure"),
-    TEXT("max-backoff", max_backoff, "TIME", "longest delay"),
-    NUMBER("jitter", jitter, 100, "percent around a delay"),
-    TEXT("retention", retention, "TIME", "keep history this long; 0: for ever"),
+    QUEUE_NUMBER("concurrency", concurrency, "-1", -1, TQ_BATCH_MAX,
+                 "running jobs over all processes; 0: no limit"),
+    QUEUE_TEXT("rate", rate, NULL, "X", "starts per second over all processes; 0: no limit"),
+    QUEUE_NUMBER("burst", burst, "-1", -1, 1000000, "starts at once after a quiet time"),
+    QUEUE_TEXT("max-lease", max_lease, NULL, "TIME", "longest lease; 0: none"),
+    QUEUE_TEXT("base-backoff", base_backoff, NULL, "TIME", "delay after the first failure"),
+    QUEUE_TEXT("max-backoff", max_backoff, NULL, "TIME", "longest delay"),
+    QUEUE_NUMBER("jitter", jitter, "-1", -1, 100, "percent around a delay"),
+    QUEUE_TEXT("retention", retention, NULL, "TIME", "keep history this long; 0: for ever"),
 };
 static const struct tr_conf_item pause_items[] = {QUEUE_ITEM_DB(struct options)};
 

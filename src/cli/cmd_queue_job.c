@@ -15,23 +15,11 @@ struct options {
 static const struct tr_conf_item plain_items[] = {QUEUE_ITEM_DB(struct options)};
 static const struct tr_conf_item cancel_items[] = {
     QUEUE_ITEM_DB(struct options),
-    {.name = "force",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, force),
-     .doc = "take running jobs from their workers at once",
-     .flags = TR_CONF_CLI_ONLY},
+    QUEUE_FLAG("force", force, "take running jobs from their workers at once"),
 };
 static const struct tr_conf_item reclaim_items[] = {
     QUEUE_ITEM_DB(struct options),
-    {.name = "max",
-     .type = TR_CONF_INT,
-     .at = offsetof(struct options, max),
-     .fallback = "1000",
-     .min = 1,
-     .max = TQ_BATCH_MAX,
-     .unit = "N",
-     .doc = "how many at most",
-     .flags = TR_CONF_CLI_ONLY},
+    QUEUE_NUMBER("max", max, "1000", 1, TQ_BATCH_MAX, "how many at most"),
 };
 
 static const struct cli_doc retry_doc = {

@@ -20,34 +20,15 @@ static const char *const states[] = {"live",      "scheduled", "ready",       "r
                                      "waiting",   "completed", "dead_letter", "discarded",
                                      "cancelled", NULL};
 
-#define ITEM_QUEUE                                                                                 \
-    {                                                                                              \
-        .name = "queue", .type = TR_CONF_STRING, .at = offsetof(struct options, queue),            \
-        .unit = "Q", .doc = "only this queue", .flags = TR_CONF_CLI_ONLY                           \
-    }
-#define ITEM_LIMIT                                                                                 \
-    {                                                                                              \
-        .name = "limit", .type = TR_CONF_INT, .at = offsetof(struct options, limit),               \
-        .fallback = "100", .min = 1, .max = TQ_BATCH_MAX, .unit = "N", .doc = "how many at most",  \
-        .flags = TR_CONF_CLI_ONLY                                                                  \
-    }
-#define ITEM_AFTER                                                                                 \
-    {                                                                                              \
-        .name = "after", .type = TR_CONF_INT, .at = offsetof(struct options, after),               \
-        .fallback = "0", .unit = "ID", .doc = "page on from this job", .flags = TR_CONF_CLI_ONLY   \
-    }
+#define ITEM_QUEUE QUEUE_TEXT("queue", queue, NULL, "Q", "only this queue")
+#define ITEM_LIMIT QUEUE_NUMBER("limit", limit, "100", 1, TQ_BATCH_MAX, "how many at most")
+#define ITEM_AFTER QUEUE_NUMBER("after", after, "0", 0, INT64_MAX, "page on from this job")
 
 static const struct tr_conf_item list_items[] = {
     QUEUE_ITEM_DB(struct options),
     QUEUE_ITEM_JSON(struct options),
     ITEM_QUEUE,
-    {.name = "state",
-     .type = TR_CONF_CHOICE,
-     .at = offsetof(struct options, state),
-     .fallback = "live",
-     .choices = states,
-     .doc = "only jobs in this state",
-     .flags = TR_CONF_CLI_ONLY},
+    QUEUE_CHOICE("state", state, "live", states, "only jobs in this state"),
     ITEM_LIMIT,
     ITEM_AFTER,
 };

@@ -17,20 +17,10 @@ struct options {
 static const struct tr_conf_item items[] = {
     QUEUE_ITEM_DB(struct options),
     QUEUE_ITEM_JSON(struct options),
-    {.name = "to",
-     .type = TR_CONF_INT,
-     .at = offsetof(struct options, to),
-     .fallback = "-1",
-     .min = -1,
-     .max = 9999,
-     .unit = "N",
-     .doc = "version to reach; -1: the newest (up), one step (down)",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "show-sql",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, show_sql),
-     .doc = "print the statements instead of running them; opens no database",
-     .flags = TR_CONF_CLI_ONLY},
+    QUEUE_NUMBER("to", to, "-1", -1, 9999,
+                 "version to reach; -1: the newest (up), one step (down)"),
+    QUEUE_FLAG("show-sql", show_sql,
+               "print the statements instead of running them; opens no database"),
 };
 
 static const struct cli_doc doc = {

@@ -31,44 +31,15 @@ static bool pick_cpus(int *cpus, size_t want)
     return n == want;
 }
 
-static int read_roots(struct slot *s, const struct slot_options *o, struct tr_err *err)
-{
-    if (o->roots.count > TR_ARRAY_LEN(s->roots))
-        return tr_fail(err, TR_E_LIMIT, 0, "at most %zu roots", TR_ARRAY_LEN(s->roots));
-    for (size_t i = 0; i < o->roots.count; i++) {
-        const char *eq = strchr(o->roots.items[i], '=');
-
-        if (!eq || eq[1] != '/')
-            return tr_fail(err, TR_E_USAGE, 0, "--root: expected NAME=/FOLDER, not '%s'",
-                           o->roots.items[i]);
-        s->roots[i].name =
-            tr_arena_strndup(&s->arena, o->roots.items[i], (size_t)(eq - o->roots.items[i]));
-        s->roots[i].folder = eq + 1;
-        if (!s->roots[i].name)
-            return tr_fail(err, TR_E_NOMEM, 0, "no memory");
-    }
-    return 0;
-}
-
 int slot_open(struct slot *s, const struct slot_options *o, struct tr_err *err)
 {
     *s = (struct slot){0};
     tr_arena_init(&s->arena, 1 << 20);
-    int r = read_roots(s, o, err);
+    struct tr_judge_options jo;
+    int r = slot_judge_options(o, s->roots, &s->arena, &jo, err);
+
     if (r < 0)
         return r;
-    struct tr_judge_options jo = {
-        .languages = o->languages,
-        .cache = o->cache,
-        .cache_bytes = o->cache_size,
-        .jobs = (unsigned)o->jobs,
-        .include = o->include,
-        .roots = s->roots,
-        .nroots = o->roots.count,
-        .no_cache = o->no_cache,
-        .no_pch = o->no_pch,
-    };
-
     /* One test at a time goes where the kernel likes; several get a core each. */
     if (o->jobs > 1 && pick_cpus(s->cpus, (size_t)o->jobs))
         jo.cpus = s->cpus;

@@ -8,67 +8,13 @@
 
 #include "cli/cli.h"
 #include "judge/judge.h"
+#include "judge/opts.h"
 #include "judge/problem.h"
-
-struct slot_options {
-    const char *languages;
-    const char *cache;
-    uint64_t cache_size;
-    const char *include;
-    struct tr_conf_list roots; /* "NAME=FOLDER" */
-    int64_t jobs;
-    bool no_cache;
-    bool no_pch;
-};
-
-/* Rows for a subcommand's table; `opts` is its options struct and `member` a struct slot_options in
- * it. */
-/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot have any */
-#define SLOT_ITEMS(opts, member)                                                                   \
-    {.name = "languages",                                                                          \
-     .type = TR_CONF_STRING,                                                                       \
-     .at = offsetof(opts, member.languages),                                                       \
-     .unit = "DIR",                                                                                \
-     .doc = "folder of language files"},                                                           \
-        {.name = "cache",                                                                          \
-         .type = TR_CONF_STRING,                                                                   \
-         .at = offsetof(opts, member.cache),                                                       \
-         .unit = "DIR",                                                                            \
-         .doc = "folder for compiled programs and precompiled headers"},                           \
-        {.name = "cache-size",                                                                     \
-         .type = TR_CONF_SIZE,                                                                     \
-         .at = offsetof(opts, member.cache_size),                                                  \
-         .fallback = "2G",                                                                         \
-         .min = 1 << 20,                                                                           \
-         .max = INT64_MAX,                                                                         \
-         .unit = "SIZE",                                                                           \
-         .doc = "most that compiled programs may take"},                                           \
-        {.name = "include",                                                                        \
-         .type = TR_CONF_STRING,                                                                   \
-         .at = offsetof(opts, member.include),                                                     \
-         .unit = "DIR",                                                                            \
-         .doc = "folder with headers for checkers, such as testlib.h"},                            \
-        {.name = "root",                                                                           \
-         .type = TR_CONF_LIST,                                                                     \
-         .at = offsetof(opts, member.roots),                                                       \
-         .unit = "NAME=DIR",                                                                       \
-         .doc = "unpacked file system for a language's docker_image"},                             \
-        {.name = "no-cache",                                                                       \
-         .type = TR_CONF_BOOL,                                                                     \
-         .at = offsetof(opts, member.no_cache),                                                    \
-         .doc = "compile anew and keep nothing"},                                                  \
-    {                                                                                              \
-        .name = "jobs", .letter = 'j', .type = TR_CONF_INT, .at = offsetof(opts, member.jobs),     \
-        .fallback = "1", .min = 1, .max = TR_JUDGE_JOBS_MAX, .unit = "N",                          \
-        .doc = "tests at once, each on a core of its own"                                          \
-    }
-
-/* NOLINTEND(bugprone-macro-parentheses) */
 
 struct slot {
     struct tr_judge *judge;
     int cpus[TR_JUDGE_JOBS_MAX];
-    struct tr_judge_root roots[32];
+    struct tr_judge_root roots[TR_JUDGE_ROOTS_MAX];
     struct tr_arena arena; /* for the names in roots */
 };
 int slot_open(struct slot *s, const struct slot_options *o, struct tr_err *err);

@@ -20,6 +20,7 @@ struct lws_context;
 struct judges;
 struct problems;
 struct metrics;
+struct setaside;
 struct dispatch;
 
 #define CTL_UPLOAD_MAX (INT64_C(512) * 1024 * 1024) /* an archive of a problem */
@@ -31,6 +32,7 @@ struct ctl_conf {
     const char *data;
     const char *problems;  /* NULL: <data>/problems */
     const char *languages; /* NULL: beside the program */
+    const char *heavy;     /* slugs, with commas */
     const char *tls_cert, *tls_key;
     const char *controller_id;
     bool open_loopback;
@@ -51,10 +53,12 @@ struct ctl {
     struct events *events;
     struct problems *problems;
     struct metrics *metrics;
+    struct setaside *setaside;
     struct tr_arena lang_arena;
     struct tr_langs langs;
     int data_fd; /* the data folder */
     int64_t started_us;
+    bool one_writer; /* SQLite: ids of rows appear in order */
     bool stopping;
 };
 

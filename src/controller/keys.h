@@ -51,6 +51,9 @@ enum key_answer keys_who_key(struct keys *k, const char *key, struct key_who *re
 /* The verifier of a judge's key. */
 enum key_answer keys_judge(struct keys *k, const char *key_id, struct tr_judge_verifier *ret);
 
+/* Is the key still there? For connections that live longer than a key. */
+bool keys_valid(struct keys *k, const char *key_id);
+
 /* Call fn(arg) once the copy is newer than now. */
 void keys_refreshed(struct keys *k, void (*fn)(void *arg), void *arg);
 /* Read the rows again if the copy is old: from the controller's tick. */

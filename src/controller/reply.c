@@ -17,6 +17,7 @@
 #include "controller/ctl.h"
 #include "controller/http.h"
 #include "controller/metrics.h"
+#include "controller/route.h"
 
 static const char *status_text(int status)
 {

@@ -189,11 +189,9 @@ int server_start(struct ctl *ctl, struct tr_err *err)
     info.iface = *host && strcmp(host, "0.0.0.0") != 0 && strcmp(host, "::") != 0 ? host : NULL;
     info.protocols = protocols;
     info.foreign_loops = loops;
-    info.gid = (gid_t)-1;
-    info.uid = (uid_t)-1;
-    info.options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
-                   LWS_SERVER_OPTION_HTTP_HEADERS_SECURITY_BEST_PRACTICES_ENFORCE;
-    info.options &= ~(uint64_t)LWS_SERVER_OPTION_HTTP_HEADERS_SECURITY_BEST_PRACTICES_ENFORCE;
+    info.gid = -1;
+    info.uid = -1;
+    info.options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND;
     info.max_http_header_data2 = 8192;
     info.max_http_header_pool2 = (unsigned)ctl->conf.max_connections;
     info.fd_limit_per_thread = (unsigned)ctl->conf.max_connections + 64;

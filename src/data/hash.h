@@ -9,10 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-
-enum {
-    TR_SHA256_HEX = 65 /* 64 digits and the closing 0 */
-};
+#include "net/sha256.h"
 
 struct tr_hash; /* one running computation */
 

@@ -25,9 +25,10 @@ enum {
     WORDS_MAX = 64 * 1024
 };
 
-const char **checker_argv(const struct helper *h, bool interactive, int64_t full_points,
-                          struct tr_arena *arena)
+const char **checker_argv(const struct check *c, struct tr_arena *arena)
 {
+    const struct helper *h = c->helper;
+
     static const char *const usual[][8] = {
         [TR_CHECKER_NONE] = {NULL},
         [TR_CHECKER_TESTLIB] = {"input", "user_out", "answer", NULL},
@@ -41,8 +42,7 @@ const char **checker_argv(const struct helper *h, bool interactive, int64_t full
     const char **run = tr_lang_words(&h->lang.run, 1024 * 1024, 256 * 1024, arena);
     size_t nargs = 0, n = 0;
 
-    (void)interactive;
-    while (h->args && h->args[nargs])
+    while (c->args && c->args[nargs])
         nargs++;
     const char **argv = tr_arena_array(arena, h->lang.run.count + 8 + nargs + 1, sizeof(*argv));
     if (!run || !argv)
@@ -50,9 +50,10 @@ const char **checker_argv(const struct helper *h, bool interactive, int64_t full
     for (size_t i = 0; i < h->lang.run.count; i++)
         argv[n++] = run[i];
     for (const char *const *w = usual[h->kind]; *w; w++)
-        argv[n++] = **w ? *w : tr_arena_printf(arena, "%lld", (long long)(full_points / TR_POINT));
+        argv[n++] =
+            **w ? *w : tr_arena_printf(arena, "%lld", (long long)(c->full_points / TR_POINT));
     for (size_t i = 0; i < nargs; i++)
-        argv[n++] = h->args[i];
+        argv[n++] = c->args[i];
     return argv;
 }
 
@@ -92,7 +93,7 @@ int checker_start(struct check *c, struct tr_arena *arena, struct tr_err *err)
         r = empty(c->err_fd, err);
     if (r < 0)
         return r;
-    spec.argv = checker_argv(c->helper, false, c->full_points, arena);
+    spec.argv = checker_argv(c, arena);
     if (!spec.argv)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for the checker's arguments");
     if (c->helper->kind == TR_CHECKER_KATTIS) {

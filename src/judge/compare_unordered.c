@@ -6,6 +6,10 @@
  * collections with the same count and the same sum are the same but for one chance in 2^64, and
  * nobody can aim at a key that does not exist yet. SipHash-2-4 (Aumasson, Bernstein) is the hash:
  * made for keys and short inputs.
+ *
+ * Which item is wrong is found by narrowing down: the items are counted by the first bits of their
+ * hashes, then those of one part that does not agree by the next bits, until one hash is left. For
+ * that the key is a fixed one, so that everybody is shown the same difference each time.
  */
 #include <string.h>
 
@@ -74,34 +78,43 @@ struct sum {
     uint64_t hashes;
 };
 
-/* Blanks at the end of an item do not count: the state before them is kept until a byte follows. */
-static struct sum sum_up(struct tr_stream *s, const uint64_t key[2], bool by_lines,
-                         bool ignore_case)
+/* How items are read. */
+struct reading {
+    uint64_t key[2];
+    bool by_lines;
+    bool ignore_case;
+};
+
+/* The next item's hash and where it begins; false at the end. Blanks at the end of an item do not
+ * count: the state before them is kept until a byte follows. */
+static bool next_item(struct tr_stream *s, const struct reading *how, uint64_t *ret_hash,
+                      uint64_t *ret_at)
 {
-    struct sum sum = {0};
     struct hash now, solid;
     bool any = false;
 
-    hash_begin(&now, key);
+    hash_begin(&now, how->key);
     solid = now;
+    *ret_at = 0;
     for (;;) {
         int c = tr_stream_peek(s);
-        bool ends = c < 0 || c == '\n' || (!by_lines && is_space(c));
+        bool ends = c < 0 || c == '\n' || (!how->by_lines && is_space(c));
 
         if (ends && any) {
-            sum.items++;
-            sum.hashes += hash_end(solid);
+            *ret_hash = hash_end(solid);
+            return true;
         }
         if (c < 0)
-            return sum;
+            return false;
+        if (now.count == 0)
+            *ret_at = tr_stream_offset(s);
         tr_stream_skip(s);
         if (ends) {
-            any = false;
-            hash_begin(&now, key);
+            hash_begin(&now, how->key);
             solid = now;
             continue;
         }
-        hash_byte(&now, ignore_case ? fold(c) : c);
+        hash_byte(&now, how->ignore_case ? fold(c) : c);
         if (c != ' ' && c != '\t' && c != '\r') {
             any = true;
             solid = now;
@@ -109,18 +122,130 @@ static struct sum sum_up(struct tr_stream *s, const uint64_t key[2], bool by_lin
     }
 }
 
+static struct sum sum_up(struct tr_stream *s, const struct reading *how)
+{
+    struct sum sum = {0};
+    uint64_t hash = 0, at = 0;
+
+    while (next_item(s, how, &hash, &at)) {
+        sum.items++;
+        sum.hashes += hash;
+    }
+    return sum;
+}
+
+/* ---- which one? */
+
+enum {
+    BITS = 10,
+    PARTS = 1 << BITS
+};
+
+/* The hashes that begin with `known` bits of `prefix`, counted by the bits after those. */
+struct narrowing {
+    uint64_t prefix;
+    unsigned known;
+    uint64_t lowest, highest;
+    struct sum parts[PARTS]; /* of one text less those of the other: they may wrap around */
+};
+
+static void count_parts(struct tr_stream *s, const struct reading *how, uint64_t times,
+                        struct narrowing *n)
+{
+    unsigned bits = 64 - n->known < BITS ? 64 - n->known : BITS;
+    uint64_t hash = 0, at = 0;
+
+    tr_stream_rewind(s);
+    while (next_item(s, how, &hash, &at)) {
+        if (n->known > 0 && hash >> (64 - n->known) != n->prefix)
+            continue;
+        struct sum *part = &n->parts[hash >> (64 - n->known - bits) & ((1U << bits) - 1)];
+
+        part->items += times;
+        part->hashes += times * hash;
+        n->lowest = hash < n->lowest ? hash : n->lowest;
+        n->highest = hash > n->highest ? hash : n->highest;
+    }
+}
+
+/* A hash that one text has more often than the other; false when there is none. */
+static bool odd_hash(struct pair *p, const struct reading *how, uint64_t *ret)
+{
+    struct narrowing n = {0};
+
+    while (n.known < 64) {
+        unsigned bits = 64 - n.known < BITS ? 64 - n.known : BITS, i = 0;
+
+        memset(n.parts, 0, sizeof(n.parts));
+        n.lowest = UINT64_MAX;
+        n.highest = 0;
+        count_parts(&p->got, how, 1, &n);
+        count_parts(&p->want, how, UINT64_MAX, &n); /* minus one */
+        while (i < PARTS && n.parts[i].items == 0 && n.parts[i].hashes == 0)
+            i++;
+        if (i == PARTS)
+            return false;
+        n.prefix = n.prefix << bits | i;
+        n.known += bits;
+        if (n.lowest == n.highest) { /* only one is left: no need to know its last bits */
+            n.prefix = n.lowest;
+            break;
+        }
+    }
+    *ret = n.prefix;
+    return true;
+}
+
+/* How often a hash occurs, or where it does for the `which`-th time (from 1). */
+static uint64_t occurrence(struct tr_stream *s, const struct reading *how, uint64_t hash,
+                           uint64_t which, uint64_t *ret_at)
+{
+    uint64_t seen = 0, this = 0, at = 0;
+
+    tr_stream_rewind(s);
+    while ((which == 0 || seen < which) && next_item(s, how, &this, &at)) {
+        if (this == hash) {
+            seen++;
+            *ret_at = at;
+        }
+    }
+    return seen;
+}
+
+/* Show the first item that one text has too often; the other text has no place for it: its end. */
+static bool show_odd(struct pair *p, const struct reading *how, uint64_t hash)
+{
+    uint64_t nothing = 0;
+    uint64_t got = occurrence(&p->got, how, hash, 0, &nothing);
+    uint64_t want = occurrence(&p->want, how, hash, 0, &nothing);
+
+    if (got == want)
+        return false;
+    (void)differ(p, got > want      ? how->by_lines ? "a line that is not expected (in any order)"
+                                                    : "a word that is not expected (in any order)"
+                    : how->by_lines ? "an expected line is nowhere"
+                                    : "an expected word is nowhere");
+    if (got > want)
+        (void)occurrence(&p->got, how, hash, want + 1, &p->got_at);
+    else
+        (void)occurrence(&p->want, how, hash, got + 1, &p->want_at);
+    return true;
+}
+
 bool compare_unordered(struct pair *p, bool by_lines)
 {
-    uint64_t key[2];
+    struct reading how = {.by_lines = by_lines, .ignore_case = p->how->ignore_case};
+    uint64_t hash = 0;
 
-    tr_random_bytes(key, sizeof(key));
-    struct sum got = sum_up(&p->got, key, by_lines, p->how->ignore_case);
-    struct sum want = sum_up(&p->want, key, by_lines, p->how->ignore_case);
+    tr_random_bytes(how.key, sizeof(how.key));
+    struct sum got = sum_up(&p->got, &how);
+    struct sum want = sum_up(&p->want, &how);
 
     if (got.items == want.items && got.hashes == want.hashes)
         return true;
-    /* Which one is wrong has no answer when order does not matter: only how many there are. */
-    if (got.items != want.items)
-        return differ(p, got.items < want.items ? "too few items" : "too many items");
-    return differ(p, "as many items, but not the same ones");
+    memset(how.key, 0, sizeof(how.key));
+    if (odd_hash(p, &how, &hash) && show_odd(p, &how, hash))
+        return false;
+    /* Somebody aimed at the fixed key: it is wrong all the same. */
+    return differ(p, "not the same items");
 }

@@ -51,14 +51,24 @@ static void hash_compiler(struct tr_hash *h, const struct tr_lang *lang, const c
     }
 }
 
-static int cache_key(const struct compile_job *job, const char *root,
+/* Headers that an operator exchanges: the folder's date changes with each. */
+static void hash_include(struct tr_hash *h, const char *folder)
+{
+    struct stat st;
+
+    tr_hash_add_text(h, folder);
+    if (stat(folder, &st) == 0)
+        tr_hash_add(h, &st.st_mtim, sizeof(st.st_mtim));
+}
+
+static int cache_key(const struct tr_judge *j, const struct compile_job *job, const char *root,
                      char key[static TR_SHA256_HEX], struct tr_err *err)
 {
     TR_CLEANUP(tr_hash_freep) struct tr_hash *h = tr_hash_new();
 
     if (!h)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory to hash a source");
-    tr_hash_add_text(h, "compile 1"); /* raise it when what is kept changes its meaning */
+    tr_hash_add_text(h, "compile 2"); /* raise it when what is kept changes its meaning */
     tr_hash_add_text(h, root);
     tr_hash_add_text(h, job->lang->artifact);
     for (size_t i = 0; i < job->lang->compile.count; i++)
@@ -67,6 +77,8 @@ static int cache_key(const struct compile_job *job, const char *root,
     for (size_t i = 0; i < job->lang->env.count; i++)
         tr_hash_add_text(h, job->lang->env.words[i]);
     hash_compiler(h, job->lang, root);
+    if (job->helper && j->o.include)
+        hash_include(h, j->o.include);
     for (size_t i = 0; i < job->nsources; i++) {
         uint64_t len = job->sources[i].len;
 
@@ -238,7 +250,7 @@ static int compile_in_box(struct tr_judge *j, const struct compile_job *job, con
     fill_spec(j, job, argv, &spec);
     spec.fd[1] = out;
     spec.fd[2] = errfd;
-    r = tbox_run(box, &spec, &report, err);
+    r = boxed_run(box, &spec, job->events, &report, err);
     if (r == TR_E_NOTFOUND || r == TR_E_DENIED)
         return tr_fail(err, TR_E_UNSUPPORTED, 0, "the language %s is not usable here: no '%s'",
                        job->lang->slug, argv[0]);
@@ -264,7 +276,7 @@ static int compile_cached(struct tr_judge *j, const struct compile_job *job, con
     char key[TR_SHA256_HEX];
     tr_autoclose int lock = -1;
     int kept = -1;
-    int r = cache_key(job, root, key, err);
+    int r = cache_key(j, job, root, key, err);
 
     if (r < 0)
         return r;

@@ -15,7 +15,8 @@
  * is what the end of the talk does to a program, and is WA the interactor says right        the
  * program's own failure counts, if any
  *
- * A program that waits while the interactor waits too is idle, which is said (ILE).
+ * A program that waits while the interactor waits too is idle: it is stopped and that is said
+ * (ILE). One that waits for an interactor at work is not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,12 +51,6 @@ static void interactor_spec(const struct check *c, const struct program *p, int 
     spec->limits.wall_us = p->limits.wall_us + 10000000;
 }
 
-/* It was stopped for the clock while it had used little CPU: it waited. */
-static bool waited(const struct tr_run_facts *f)
-{
-    return f->cause == TR_CAUSE_WALL && f->idle_us * 2 > f->wall_us;
-}
-
 /* The program's failure is its own: nothing that the interactor did can have made it. */
 static bool own_failure(const struct tr_case *ran, bool long_after)
 {
@@ -83,36 +78,50 @@ static void decide(const struct tr_case *said, const struct tr_case *ran, bool l
         memcpy(ret->note, said->note, sizeof(ret->note));
 }
 
-/* Both ends of two pipes; what is left open closes with the struct. */
-struct pipes {
-    int to_program[2], to_interactor[2];
+/* What the two get as their streams, [0] the program's; what is left open closes with the struct.
+ */
+struct ends {
+    int in[2], out[2];
 };
 
-static void pipes_done(struct pipes *p)
+static void ends_done(struct ends *e)
 {
     for (int i = 0; i < 2; i++) {
-        tr_close(&p->to_program[i]);
-        tr_close(&p->to_interactor[i]);
+        tr_close(&e->in[i]);
+        tr_close(&e->out[i]);
     }
 }
 
-/* Our ends are closed when this returns, so that each side sees the other's end. */
-static int start_both(tbox *const boxes[2], struct tbox_spec specs[2], int64_t began[2],
-                      struct tr_err *err)
+static int direct_pipes(struct ends *e, struct tr_err *err)
 {
-    TR_CLEANUP(pipes_done) struct pipes p = {{-1, -1}, {-1, -1}};
-    struct tbox_report dropped;
+    for (int i = 0; i < 2; i++) {
+        int both[2];
 
-    if (pipe2(p.to_program, O_CLOEXEC) < 0 || pipe2(p.to_interactor, O_CLOEXEC) < 0)
-        return tr_fail(err, TR_E_IO, errno, "make a pipe");
-    specs[0].fd[0] = p.to_program[0];
-    specs[0].fd[1] = p.to_interactor[1];
-    specs[1].fd[0] = p.to_interactor[0];
-    specs[1].fd[1] = p.to_program[1];
-    specs[0].flags |= TBOX_DIRECT_OUTPUT;
-    specs[1].flags |= TBOX_DIRECT_OUTPUT;
+        if (pipe2(both, O_CLOEXEC) < 0)
+            return tr_fail(err, TR_E_IO, errno, "make a pipe");
+        e->in[1 - i] = both[0];
+        e->out[i] = both[1];
+    }
+    return 0;
+}
+
+/* Our ends are closed when this returns, so that each side sees the other's end. */
+static int start_both(tbox *const boxes[2], struct tbox_spec specs[2], struct relay *relay,
+                      int64_t began[2], struct tr_err *err)
+{
+    TR_CLEANUP(ends_done) struct ends e = {{-1, -1}, {-1, -1}};
+    struct tbox_report dropped;
+    int r = relay ? relay_open(relay, e.in, e.out, err) : direct_pipes(&e, err);
+
+    for (int i = 0; i < 2; i++) {
+        specs[i].fd[0] = e.in[i];
+        specs[i].fd[1] = e.out[i];
+        specs[i].flags |= TBOX_DIRECT_OUTPUT;
+    }
+    if (r < 0)
+        return r;
     began[0] = tr_clock_mono_us();
-    int r = tbox_start(boxes[0], &specs[0], err);
+    r = tbox_start(boxes[0], &specs[0], err);
     if (r < 0)
         return r;
     began[1] = tr_clock_mono_us();
@@ -124,35 +133,82 @@ static int start_both(tbox *const boxes[2], struct tbox_spec specs[2], int64_t b
     return r;
 }
 
-static int wait_both(tbox *const boxes[2], struct tbox_report ret[2], struct tr_err *err)
+/* A talk going on. */
+struct pair {
+    tbox *const *boxes;
+    const struct talk *talk;
+    struct tbox_report *reports;
+    bool done[2];
+    bool idle; /* both waited, and were stopped for it */
+};
+
+/* Neither will ever go on: each waits, or is gone. Word of it is late by a quarter, so that one who
+ * was woken a moment ago is not taken for waiting. */
+static bool stuck(const struct pair *p)
 {
-    bool done[2] = {false, false};
+    int64_t enough = p->talk->idle_us + p->talk->idle_us / 4;
 
-    while (!done[0] || !done[1]) {
-        struct pollfd fds[2];
+    return !p->done[0] && tbox_idle_us(p->boxes[0]) >= enough &&
+           (p->done[1] || tbox_idle_us(p->boxes[1]) >= enough);
+}
 
-        for (int i = 0; i < 2; i++)
-            fds[i] = (struct pollfd){.fd = done[i] ? -1 : tbox_fd(boxes[i]), .events = POLLIN};
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
-            return tr_fail(err, TR_E_IO, errno, "wait for the boxes");
-        for (int i = 0; i < 2; i++) {
-            int r = fds[i].revents ? tbox_step(boxes[i], &ret[i], err) : 0;
+static int end_both(struct pair *p, struct tr_err *err)
+{
+    int r = 0;
 
-            if (r < 0)
-                return r; /* the caller throws both boxes away */
-            done[i] = done[i] || r == 1;
-        }
+    p->idle = true;
+    for (int i = 0; r == 0 && i < 2; i++)
+        r = p->done[i] ? 0 : tbox_kill(p->boxes[i], err);
+    return r;
+}
+
+static int wait_once(struct pair *p, struct tr_err *err)
+{
+    struct pollfd fds[4];
+    nfds_t n = 2;
+
+    for (int i = 0; i < 2; i++)
+        fds[i] = (struct pollfd){.fd = p->done[i] ? -1 : tbox_fd(p->boxes[i]), .events = POLLIN};
+    if (p->talk->relay) {
+        relay_poll(p->talk->relay, fds + 2);
+        n = 4;
+    }
+    if (poll(fds, n, LOOK_MS) < 0)
+        return errno == EINTR ? 0 : tr_fail(err, TR_E_IO, errno, "wait for the boxes");
+    if (p->talk->relay)
+        relay_step(p->talk->relay, fds + 2);
+    for (int i = 0; i < 2; i++) {
+        int r = fds[i].revents ? tbox_step(p->boxes[i], &p->reports[i], err) : 0;
+
+        if (r < 0)
+            return r;
+        p->done[i] = p->done[i] || r == 1;
     }
     return 0;
 }
 
-int stage_interact(struct check *c, const struct program *p, tbox *program_box, int cpu,
-                   struct tr_case *ret, struct tr_err *err)
+/* To the end of both. After an error the caller throws both boxes away. */
+static int wait_both(struct pair *p, struct tr_err *err)
 {
+    while (!p->done[0] || !p->done[1]) {
+        int r = stop_asked(p->talk->events) ? stopped(err) : wait_once(p, err);
+
+        if (r == 0 && !p->idle && stuck(p))
+            r = end_both(p, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int stage_interact(struct check *c, const struct talk *t, struct tr_case *ret, struct tr_err *err)
+{
+    const struct program *p = t->program;
     struct tr_case ran = {.verdict = TR_V_NONE}, said = {.verdict = TR_V_NONE};
-    tbox *const boxes[2] = {program_box, c->box};
+    tbox *const boxes[2] = {t->box, c->box};
     struct tbox_report reports[2] = {{.cause = TBOX_EXIT}, {.cause = TBOX_EXIT}};
     struct tbox_spec specs[2];
+    struct pair pair = {.boxes = boxes, .talk = t, .reports = reports};
     int64_t began[2] = {0, 0};
     int r = tbox_put(c->box, c->input, "input", 0444, err);
 
@@ -161,22 +217,20 @@ int stage_interact(struct check *c, const struct program *p, tbox *program_box, 
     if (r < 0)
         return r;
     program_spec(p, &specs[0]);
-    specs[0].cpu = cpu;
-    interactor_spec(c, p, cpu, &specs[1]);
-    r = start_both(boxes, specs, began, err);
+    specs[0].cpu = t->cpu;
+    specs[0].fd[2] = t->errfd;
+    interactor_spec(c, p, t->cpu, &specs[1]);
+    specs[0].idle_us = specs[1].idle_us = t->idle_us;
+    r = start_both(boxes, specs, t->relay, began, err);
     if (r == 0)
-        r = wait_both(boxes, reports, err);
+        r = wait_both(&pair, err);
     if (r < 0)
         return r;
     bool long_after = began[1] + reports[1].wall_us + LONG_US < began[0] + reports[0].wall_us;
 
-    run_facts(&reports[0], &ran.facts);
-    if (waited(&ran.facts))
-        ran.facts.cause = TR_CAUSE_IDLE;
-    ran.verdict = tr_verdict_of_run(&ran.facts, &p->limits, &ran.sub);
-    ran.disturbed = run_disturbed(&reports[0]);
-    run_note(&ran.facts, &reports[0], ran.note, sizeof(ran.note));
-    r = checker_words(c, &reports[1], &said, err);
+    r = run_verdict(p, &p->limits, &reports[0], pair.idle, t->errfd, &ran, err);
+    if (r == 0)
+        r = checker_words(c, &reports[1], &said, err);
     if (r < 0)
         return r;
     if (reports[1].cause == TBOX_SIGNAL && reports[1].signal == SIGPIPE_NUMBER) {

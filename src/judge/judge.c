@@ -16,7 +16,8 @@
 #include "judge/judge_private.h"
 
 enum {
-    ARENA_MAX = 32 * 1024 * 1024
+    ARENA_MAX = 32 * 1024 * 1024,
+    IDLE_US = 1000000 /* disks and schedulers make nobody wait this long */
 };
 
 static const char *cache_path(const char *said, struct tr_arena *arena)
@@ -76,6 +77,8 @@ int tr_judge_open(const struct tr_judge_options *options, struct tr_judge **ret,
     tr_arena_init(&j->arena, ARENA_MAX);
     if (j->o.jobs > TR_JUDGE_JOBS_MAX)
         return tr_fail(err, TR_E_LIMIT, 0, "at most %d tests run at once", TR_JUDGE_JOBS_MAX);
+    if (j->o.idle_us == 0)
+        j->o.idle_us = IDLE_US;
     if (!j->o.helper)
         j->o.helper = build_helper(&j->arena);
     j->cache_path = cache_path(options->cache, &j->arena);

@@ -41,7 +41,8 @@ struct tr_judge_options {
     const char *include;   /* folder with testlib.h, for checkers; or NULL */
     const struct tr_judge_root *roots;
     size_t nroots;
-    bool no_cache; /* compile everything anew and keep nothing */
+    int64_t idle_us; /* a program that waits this long without using a CPU is stopped; 0: 1 s */
+    bool no_cache;   /* compile everything anew and keep nothing */
     bool no_pch;
 };
 
@@ -59,12 +60,20 @@ const struct tr_langs *tr_judge_langs(const struct tr_judge *j);
 struct tr_judge_events {
     void *arg;
     void (*compiled)(void *arg, enum tr_verdict v, const struct tr_compile_report *c);
+    /* A test begins; said once, however often it is run. */
+    void (*started)(void *arg, size_t test);
     /* A test ended; tests may end out of order, and a later settlement may turn it into skipped. */
     void (*ended)(void *arg, size_t test, const struct tr_case *c);
-    /* Its output as the program left it; both fds belong to the judge. For logs. */
+    /* What the program left, just before `ended` of the same test (whose case has the resources);
+     * both fds are files that belong to the judge. Of an interactive test standard output is empty.
+     * For logs. */
     void (*output)(void *arg, size_t test, int stdout_fd, int stderr_fd);
-    /* Looked at between tests: true stops judging with TR_E_LOST. */
+    /* Looked at ten times a second, whatever runs: true kills it and ends judging with TR_E_LOST.
+     */
     bool (*stop)(void *arg);
+    /* Of an interactive test, before `output`: who said what, in order, as plain text of at most 64
+     * KiB. Asking for it makes each message slower: it has to pass through our hands. */
+    void (*transcript)(void *arg, size_t test, const char *text, size_t len);
 };
 
 struct tr_job {

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "data/cache.h"
 #include "judge/judge.h"
+#include "judge/relay.h"
 #include "tribunal/box.h"
 
 /* ---- boxes.c: opened when first needed, made new between submissions */
@@ -52,8 +53,9 @@ struct compile_job {
     const struct source *sources; /* the first is the main one, named as the language wants it */
     size_t nsources;
     uint64_t artifact_max;
-    bool helper; /* a checker: may use the include folder */
-    bool keep;   /* in the cache */
+    bool helper;                          /* a checker: may use the include folder */
+    bool keep;                            /* in the cache */
+    const struct tr_judge_events *events; /* for its stop; or NULL */
 };
 struct compiled {
     enum tr_verdict verdict; /* AC or CE */
@@ -96,7 +98,30 @@ static inline void helper_done(struct helper *h)
     tr_close(&h->artifact);
 }
 int stage_helper(struct tr_judge *j, const struct tr_helper *what, int dirfd,
-                 struct tr_arena *arena, struct helper *ret, struct tr_err *err);
+                 const struct tr_judge_events *events, struct tr_arena *arena, struct helper *ret,
+                 struct tr_err *err);
+
+/* ---- wait.c: boxes at work, and somebody who may want them to stop */
+
+enum {
+    LOOK_MS = 100 /* how often somebody is asked */
+};
+static inline bool stop_asked(const struct tr_judge_events *e)
+{
+    return e && e->stop && e->stop(e->arg);
+}
+int stopped(struct tr_err *err); /* TR_E_LOST with its sentence */
+/* tbox_run() that can be stopped. A box whose run was stopped is as good as before. */
+int boxed_run(tbox *box, const struct tbox_spec *spec, const struct tr_judge_events *events,
+              struct tbox_report *ret, struct tr_err *err);
+
+/* ---- again.c: is one run of a test enough? Pure. */
+
+bool again_wanted(const struct tr_limits *limits, const struct tr_case *now,
+                  const struct tr_case *best, bool believe_tle);
+/* Keep the better of two runs in *best and count it. */
+void again_keep(const struct tr_case *now, struct tr_case *best);
+void again_note(struct tr_case *c);
 
 /* ---- run.c: one boxed run of a compiled program */
 
@@ -108,11 +133,11 @@ struct program {
     const char **argv;
 };
 void program_spec(const struct program *p, struct tbox_spec *ret);
-void run_facts(const struct tbox_report *r, struct tr_run_facts *ret);
-/* Seen from outside: was somebody else on its core, and long enough to matter? */
-bool run_disturbed(const struct tbox_report *r);
-/* Words for people about how it ended. */
-void run_note(const struct tr_run_facts *f, const struct tbox_report *r, char *out, size_t size);
+/* What its report means, but for its output: facts, verdict (AC: the output decides) and note of
+ * *ret. `idle`: we ended it because it waited. `errfd` has its standard error. */
+int run_verdict(const struct program *p, const struct tr_limits *limits,
+                const struct tbox_report *report, bool idle, int errfd, struct tr_case *ret,
+                struct tr_err *err);
 
 /* ---- checker.c */
 
@@ -121,7 +146,8 @@ struct check {
     tbox *box;
     int input, output, answer; /* fds; answer may be -1 */
     int64_t full_points;
-    int out_fd, err_fd; /* memory files of ours, emptied before */
+    const char *const *args; /* behind those of the convention; NULL-ended or NULL */
+    int out_fd, err_fd;      /* memory files of ours, emptied before */
     const char **argv;
 };
 /* Put the files and start; tbox_step() of the box tells when it ended. */
@@ -130,16 +156,23 @@ int checker_start(struct check *c, struct tr_arena *arena, struct tr_err *err);
 int checker_finish(struct check *c, const struct tbox_report *r, struct tr_case *ret,
                    struct tr_err *err);
 /* Arguments of each convention; NULL when memory is out. */
-const char **checker_argv(const struct helper *h, bool interactive, int64_t full_points,
-                          struct tr_arena *arena);
+const char **checker_argv(const struct check *c, struct tr_arena *arena);
 /* The words that a boxed checker left behind, as a case. */
 int checker_words(struct check *c, const struct tbox_report *r, struct tr_case *ret,
                   struct tr_err *err);
 
 /* ---- interact.c: both at once, to the end */
 
-int stage_interact(struct check *c, const struct program *p, tbox *program_box, int cpu,
-                   struct tr_case *ret, struct tr_err *err);
+struct talk {
+    const struct program *program;
+    tbox *box; /* the program's */
+    int errfd; /* the program's standard error, emptied before */
+    int cpu;   /* of both */
+    int64_t idle_us;
+    struct relay *relay;                  /* not open: it is closed by the caller; or NULL */
+    const struct tr_judge_events *events; /* for its stop */
+};
+int stage_interact(struct check *c, const struct talk *t, struct tr_case *ret, struct tr_err *err);
 
 /* ---- tests.c */
 

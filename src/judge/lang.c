@@ -149,6 +149,7 @@ static int read_key(struct reader *r, const struct tr_yaml *n)
     } lists[] = {{"extensions", &l->extensions},
                  {"compile", &l->compile},
                  {"run", &l->run},
+                 {"memory_words", &l->memory_words},
                  {"version", &l->version}};
 
     for (size_t i = 0; i < TR_ARRAY_LEN(texts); i++) {

@@ -47,8 +47,12 @@ static int compile(struct tr_judge *j, const struct tr_job *job, struct tr_arena
                    struct compiled *ret, struct tr_err *err)
 {
     struct source s = {.name = job->lang->source, .bytes = job->code, .len = job->code_len};
-    struct compile_job c = {
-        .lang = job->lang, .sources = &s, .nsources = 1, .artifact_max = PROGRAM_MAX, .keep = true};
+    struct compile_job c = {.lang = job->lang,
+                            .sources = &s,
+                            .nsources = 1,
+                            .artifact_max = PROGRAM_MAX,
+                            .keep = true,
+                            .events = &job->events};
 
     return stage_compile(j, &c, arena, ret, err);
 }
@@ -64,10 +68,12 @@ static int run_tests(struct tr_judge *j, const struct tr_job *job, const struct 
     int r = 0;
 
     if (problem->interactive) {
-        r = stage_helper(j, &problem->interactor, job->problem_dirfd, arena, &interactor, err);
+        r = stage_helper(j, &problem->interactor, job->problem_dirfd, &job->events, arena,
+                         &interactor, err);
         t.interactor = &interactor;
     } else if (problem->checker.kind != TR_CHECKER_NONE) {
-        r = stage_helper(j, &problem->checker, job->problem_dirfd, arena, &checker, err);
+        r = stage_helper(j, &problem->checker, job->problem_dirfd, &job->events, arena, &checker,
+                         err);
         t.checker = &checker;
     }
     return r < 0 ? r : stage_tests(j, &t, arena, o->cases, err);

@@ -178,7 +178,7 @@ static int read_key(struct pkg *k, const struct tr_yaml *n, struct tr_problem *p
     if (strcmp(n->key, "validation") == 0)
         return read_validation(k, n, p, x);
     if (strcmp(n->key, "validator_flags") == 0)
-        return pkg_words(k, FILE_NAME, n, &x->flags, &x->nflags);
+        return pkg_words(k, FILE_NAME, n, &x->flags.words, &x->flags.count);
     return 0;
 }
 
@@ -235,8 +235,38 @@ static int find_validator(struct pkg *k, struct tr_problem *p, struct kattis *x)
 
     if (!only)
         return pkg_nomem(k);
-    *h = (struct tr_helper){.kind = TR_CHECKER_KATTIS, .source = only, .args = x->flags};
+    *h = (struct tr_helper){.kind = TR_CHECKER_KATTIS, .source = only, .args = x->flags.words};
     return 0;
+}
+
+/* The default validator's flags become a way to compare: the problem's, and one for each run of
+ * tests that has flags of its own. */
+static int read_flags(struct pkg *k, struct tr_problem *p, const struct kattis *x)
+{
+    const struct tr_test *before = NULL;
+    int r = tr_compare_kattis_flags(x->flags.words, x->flags.count, &p->compare, k->err);
+
+    for (size_t i = 0; r == 0 && i < p->ntests; i++) {
+        struct tr_test *t = &p->tests[i];
+        struct tr_compare *c = NULL;
+        size_t n = 0;
+
+        if (!t->args)
+            continue;
+        if (before && before->args == t->args) {
+            t->compare = before->compare;
+            continue;
+        }
+        while (t->args[n])
+            n++;
+        c = tr_arena_alloc(k->arena, sizeof(*c));
+        if (!c)
+            return pkg_nomem(k);
+        r = tr_compare_kattis_flags(t->args, n, c, k->err);
+        t->compare = c;
+        before = t;
+    }
+    return r;
 }
 
 int problem_read_kattis(struct pkg *k, struct tr_problem *p)
@@ -268,7 +298,5 @@ int problem_read_kattis(struct pkg *k, struct tr_problem *p)
         r = find_validator(k, p, &x);
     if (r < 0)
         return r;
-    if (p->checker.kind == TR_CHECKER_NONE && !p->interactive)
-        r = tr_compare_kattis_flags(x.flags, x.nflags, &p->compare, k->err);
-    return r;
+    return p->checker.kind == TR_CHECKER_NONE && !p->interactive ? read_flags(k, p, &x) : 0;
 }

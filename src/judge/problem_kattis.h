@@ -15,14 +15,20 @@ struct kattis_version {
     bool modern;            /* 2025-09 */
 };
 
-struct kattis {
-    const struct kattis_version *version;
-    bool custom;        /* legacy: validation: custom */
-    const char **flags; /* arguments of the validator */
-    size_t nflags;
+/* Arguments of the validator: a folder of tests has those of its own file, else those of the folder
+ * above. */
+struct kattis_flags {
+    const char **words; /* NULL-ended, or NULL */
+    size_t count;
 };
 
-/* Tests and groups below data/; group files may set x->flags. */
+struct kattis {
+    const struct kattis_version *version;
+    bool custom;               /* legacy: validation: custom */
+    struct kattis_flags flags; /* of the whole problem */
+};
+
+/* Tests and groups below data/. Each test's args are set where a folder's file says some. */
 int kattis_read_tests(struct pkg *k, struct tr_problem *p, struct kattis *x);
 
 #endif

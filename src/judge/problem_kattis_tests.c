@@ -20,10 +20,29 @@ struct settings {
     int64_t points;        /* of the group */
     int64_t accept_points; /* legacy: of each test */
     const struct tr_yaml *needs;
+    struct kattis_flags flags;
 };
 
-static int read_modern(struct pkg *k, const char *file, const struct tr_yaml *n, struct settings *s,
-                       struct kattis *x)
+/* Settings that concern others than a judge. All else that is not honoured is said. */
+static void not_used(struct pkg *k, const char *file, const struct tr_yaml *n)
+{
+    static const char *const others[] = {"input_validator_args",
+                                         "input_validator_flags",
+                                         "name",
+                                         "description",
+                                         "full_feedback",
+                                         "hint",
+                                         "grading",
+                                         "grader"};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (strcmp(n->key, others[i]) == 0)
+            return;
+    }
+    pkg_note(k, "%s:%u: %.60s is not used", file, n->line, n->key);
+}
+
+static int read_modern(struct pkg *k, const char *file, const struct tr_yaml *n, struct settings *s)
 {
     int64_t milli = 0;
 
@@ -47,12 +66,12 @@ static int read_modern(struct pkg *k, const char *file, const struct tr_yaml *n,
         return 0;
     }
     if (strcmp(n->key, "output_validator_args") == 0)
-        return pkg_words(k, file, n, &x->flags, &x->nflags);
+        return pkg_words(k, file, n, &s->flags.words, &s->flags.count);
+    not_used(k, file, n);
     return 0;
 }
 
-static int read_legacy(struct pkg *k, const char *file, const struct tr_yaml *n, struct settings *s,
-                       struct kattis *x)
+static int read_legacy(struct pkg *k, const char *file, const struct tr_yaml *n, struct settings *s)
 {
     const char *w = n->kind == TR_YAML_SCALAR ? n->text : "";
     int64_t milli = 0;
@@ -71,12 +90,15 @@ static int read_legacy(struct pkg *k, const char *file, const struct tr_yaml *n,
         if (top && tr_parse_milli(top + 1, 0, 1000000000, &milli, NULL) == 0)
             s->points = milli * (TR_POINT / 1000); /* "-inf +inf" says nothing */
     } else if (strcmp(n->key, "output_validator_flags") == 0) {
-        return pkg_words(k, file, n, &x->flags, &x->nflags);
+        return pkg_words(k, file, n, &s->flags.words, &s->flags.count);
+    } else {
+        not_used(k, file, n);
     }
     return 0;
 }
 
-static int read_settings(struct pkg *k, const char *folder, struct settings *s, struct kattis *x)
+static int read_settings(struct pkg *k, const char *folder, struct settings *s,
+                         const struct kattis *x)
 {
     const struct tr_yaml *root = NULL;
     const char *file = pkg_join(k, folder, x->version->group_file);
@@ -85,7 +107,7 @@ static int read_settings(struct pkg *k, const char *folder, struct settings *s, 
         return pkg_nomem(k);
     int r = pkg_yaml(k, file, &root);
     for (const struct tr_yaml *n = r == 0 && root ? root->first : NULL; n && r == 0; n = n->next)
-        r = x->version->modern ? read_modern(k, file, n, s, x) : read_legacy(k, file, n, s, x);
+        r = x->version->modern ? read_modern(k, file, n, s) : read_legacy(k, file, n, s);
     return r;
 }
 
@@ -96,22 +118,59 @@ static bool ends_in(const char *name, const char *suffix)
     return n > s && strcmp(name + n - s, suffix) == 0;
 }
 
-static int add_input(struct pkg *k, struct builder *b, size_t group, const char *folder,
-                     const char *name, bool interactive)
+/* Where a walk stands, and what holds there. */
+struct walk {
+    const struct kattis *x;
+    bool interactive;
+    bool deep; /* into folders below as well */
+    struct {
+        const char *folder;
+        struct kattis_flags flags;
+    } todo[64];
+    size_t count;
+};
+
+/* 2025-09 has settings of one test beside it, too. */
+static int test_flags(struct pkg *k, const struct walk *w, const char *stem,
+                      struct kattis_flags *flags)
 {
-    const char *input = pkg_join(k, folder, name);
-    const char *stem = input ? tr_arena_strndup(k->arena, input, strlen(input) - 3) : NULL;
+    const char *file = tr_arena_printf(k->arena, "%s.yaml", stem);
+    const struct tr_yaml *root = NULL;
+    struct settings s = {.flags = *flags};
+
+    if (!w->x->version->modern)
+        return 0;
+    int r = file ? pkg_yaml(k, file, &root) : pkg_nomem(k);
+    for (const struct tr_yaml *n = r == 0 && root ? root->first : NULL; n && r == 0; n = n->next) {
+        if (strcmp(n->key, "output_validator_args") == 0)
+            r = read_modern(k, file, n, &s);
+        else
+            not_used(k, file, n);
+    }
+    *flags = s.flags;
+    return r;
+}
+
+static int add_input(struct pkg *k, struct builder *b, size_t group, const struct walk *w,
+                     const char *input, struct kattis_flags flags)
+{
+    const char *stem = tr_arena_strndup(k->arena, input, strlen(input) - 3);
     const char *answer = stem ? tr_arena_printf(k->arena, "%s.ans", stem) : NULL;
 
     if (!answer)
         return pkg_nomem(k);
     if (!pkg_is_file(k, answer)) {
-        if (!interactive)
+        if (!w->interactive)
             return tr_fail(k->err, TR_E_PARSE, 0, "the test '%s' has no answer '%s'", input,
                            answer);
         answer = NULL;
     }
-    return builder_test(k, b, group, stem + strlen("data/"), input, answer);
+    int r = test_flags(k, w, stem, &flags);
+    if (r == 0)
+        r = builder_test(k, b, group, stem + strlen("data/"), input, answer);
+    if (r == 0 && flags.words != w->x->flags.words)
+        b->tests[b->ntests - 1].args = flags.words;
+    return r;
 }
 
 static int by_input(const void *a, const void *b)
@@ -119,17 +178,33 @@ static int by_input(const void *a, const void *b)
     return strcmp(((const struct tr_test *)a)->input, ((const struct tr_test *)b)->input);
 }
 
+/* A folder inside a group: of its settings only the validator's arguments can hold. */
+static int push_folder(struct pkg *k, struct walk *w, const char *path, struct kattis_flags flags)
+{
+    struct settings below = {.flags = flags};
+
+    if (w->count == sizeof(w->todo) / sizeof(w->todo[0]))
+        return tr_fail(k->err, TR_E_LIMIT, 0, "too many folders around '%s'", path);
+    int r = read_settings(k, path, &below, w->x);
+    w->todo[w->count].folder = path;
+    w->todo[w->count].flags = below.flags;
+    w->count++;
+    return r;
+}
+
 /* Tests directly in a folder, and in folders below it when `deep`. A stack instead of recursion;
  * the order of the walk does not matter, as they are sorted in the end. */
-static int add_folder(struct pkg *k, struct builder *b, size_t group, const char *folder, bool deep,
-                      bool interactive)
+static int add_folder(struct pkg *k, struct builder *b, size_t group, const char *folder,
+                      struct walk *w, struct kattis_flags flags)
 {
-    const char *todo[64];
-    size_t n = 0, first = b->ntests;
+    size_t first = b->ntests;
 
-    todo[n++] = folder;
-    while (n > 0) {
-        const char *here = todo[--n];
+    w->todo[0].folder = folder;
+    w->todo[0].flags = flags;
+    w->count = 1;
+    while (w->count > 0) {
+        const char *here = w->todo[--w->count].folder;
+        struct kattis_flags own = w->todo[w->count].flags;
         struct names names = {0};
         int r = pkg_list(k, here, &names);
 
@@ -138,13 +213,10 @@ static int add_folder(struct pkg *k, struct builder *b, size_t group, const char
 
             if (!path)
                 return pkg_nomem(k);
-            if (ends_in(names.list[i], ".in") && pkg_is_file(k, path)) {
-                r = add_input(k, b, group, here, names.list[i], interactive);
-            } else if (deep && pkg_is_folder(k, path)) {
-                if (n == sizeof(todo) / sizeof(todo[0]))
-                    return tr_fail(k->err, TR_E_LIMIT, 0, "too many folders below '%s'", folder);
-                todo[n++] = path;
-            }
+            if (ends_in(names.list[i], ".in") && pkg_is_file(k, path))
+                r = add_input(k, b, group, w, path, own);
+            else if (w->deep && pkg_is_folder(k, path))
+                r = push_folder(k, w, path, own);
         }
         if (r < 0)
             return r;
@@ -223,7 +295,9 @@ static int add_scored_group(struct pkg *k, struct tr_problem *p, struct kattis *
     if (r == 0)
         r = builder_group(k, b, name, &g);
     if (r == 0)
-        r = add_folder(k, b, g, folder, true, p->interactive);
+        r = add_folder(k, b, g, folder,
+                       &(struct walk){.x = x, .interactive = p->interactive, .deep = true},
+                       s.flags);
     if (r < 0)
         return r;
     if (x->version->modern)
@@ -253,7 +327,8 @@ static int read_secret_scored(struct pkg *k, struct tr_problem *p, struct kattis
 
     below.needs = NULL;
     if (x->version->modern)
-        below = (struct settings){.rule = TR_GROUP_MIN, .pass_fail = true, .stop = true};
+        below = (struct settings){
+            .rule = TR_GROUP_MIN, .pass_fail = true, .stop = true, .flags = s->flags};
     for (size_t i = 0; i < n.count; i++) {
         const char *path = pkg_join(k, "data/secret", n.list[i]);
 
@@ -271,16 +346,30 @@ static int read_secret_scored(struct pkg *k, struct tr_problem *p, struct kattis
     size_t g = 0;
     r = builder_group(k, b, "secret", &g);
     if (r == 0)
-        r = add_folder(k, b, g, "data/secret", false, p->interactive);
+        r = add_folder(k, b, g, "data/secret",
+                       &(struct walk){.x = x, .interactive = p->interactive}, s->flags);
     if (r == 0)
         apply(b, g, s, x->version->modern ? all : legacy_points(s, tests_of(b, g)));
     return r;
 }
 
+static int add_sample(struct pkg *k, const struct tr_problem *p, const struct kattis *x,
+                      struct builder *b, size_t g, const struct settings *above)
+{
+    struct settings s = *above;
+    struct walk w = {.x = x, .interactive = p->interactive};
+    int r = read_settings(k, "data/sample", &s, x);
+
+    return r < 0 ? r : add_folder(k, b, g, "data/sample", &w, s.flags);
+}
+
 int kattis_read_tests(struct pkg *k, struct tr_problem *p, struct kattis *x)
 {
-    struct settings s = {
-        .rule = TR_GROUP_SUM, .points = -1, .accept_points = TR_POINT, .stop = true};
+    struct settings s = {.rule = TR_GROUP_SUM,
+                         .points = -1,
+                         .accept_points = TR_POINT,
+                         .stop = true,
+                         .flags = x->flags};
     struct builder b;
     size_t g = 0;
     int r = builder_init(k, &b);
@@ -290,7 +379,7 @@ int kattis_read_tests(struct pkg *k, struct tr_problem *p, struct kattis *x)
     if (r == 0 && pkg_is_folder(k, "data/sample")) {
         r = builder_group(k, &b, "sample", &g);
         if (r == 0)
-            r = add_folder(k, &b, g, "data/sample", false, p->interactive);
+            r = add_sample(k, p, x, &b, g, &s);
     }
     s.points = -1;
     s.needs = NULL;
@@ -301,7 +390,9 @@ int kattis_read_tests(struct pkg *k, struct tr_problem *p, struct kattis *x)
         } else if (r == 0) {
             r = builder_group(k, &b, "secret", &g);
             if (r == 0)
-                r = add_folder(k, &b, g, "data/secret", true, p->interactive);
+                r = add_folder(k, &b, g, "data/secret",
+                               &(struct walk){.x = x, .interactive = p->interactive, .deep = true},
+                               s.flags);
         }
     }
     if (r < 0)

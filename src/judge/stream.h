@@ -39,6 +39,13 @@ void tr_stream_done(struct tr_stream *s);
 
 bool tr_stream_fill(struct tr_stream *s); /* false at the end */
 
+/* From the start again. */
+static inline void tr_stream_rewind(struct tr_stream *s)
+{
+    s->at = s->end = NULL;
+    s->next = 0;
+}
+
 /* The byte here without taking it, or -1 at the end. */
 static inline int tr_stream_peek(struct tr_stream *s)
 {

@@ -6,10 +6,7 @@
  * idle -> running -> checking -> idle. Tests start in order; one that a known result makes
  * pointless is not started, and what was started too much is settled away at the end
  * (model/score.c), so the number of lanes never shows in the result.
- *
- * A test whose verdict hangs on time by a hair, or that was measured while the machine was visibly
- * busy elsewhere, is run again, alone, at most twice; the fastest run counts, because a program
- * that can do it in time can do it.
+ * A test that has to be run again (again.c) waits until no other one runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +21,6 @@
 #include "judge/judge_private.h"
 
 enum {
-    RUNS_MAX = 3,
     SURE_TLE = 2 /* confirmed time limits after which further ones are believed at once */
 };
 
@@ -41,6 +37,7 @@ struct lane {
     tbox *run_box, *check_box;
     int cpu;
     int64_t wall_us; /* the limit of this run: longer when the one before was starved */
+    bool idle;       /* stopped because it waited */
     int input, answer;
     int out, errfd;           /* the program's */
     int check_out, check_err; /* the checker's */
@@ -164,6 +161,8 @@ static int start_run(struct tests *t, struct lane *l)
     spec.fd[1] = l->out;
     spec.fd[2] = l->errfd;
     spec.cpu = l->cpu;
+    spec.idle_us = t->j->o.idle_us;
+    l->idle = false;
     /* A program that got no CPU has the clock against it through no fault of its own. */
     if (l->best.runs > 0 && l->best.disturbed)
         spec.limits.wall_us <<= l->best.runs;
@@ -178,17 +177,20 @@ static int start_run(struct tests *t, struct lane *l)
 
 static void fill_check(struct tests *t, struct lane *l, const struct helper *h)
 {
+    const struct tr_test *test = &t->job->problem->tests[l->test];
+
     l->check = (struct check){
         .helper = h,
         .box = l->check_box,
         .input = l->input,
         .output = l->out,
         .answer = l->answer,
-        .full_points = t->job->problem->tests[l->test].points,
+        .full_points = test->points,
+        .args = test->args ? (const char *const *)test->args : h->args,
         .out_fd = l->check_out,
         .err_fd = l->check_err,
     };
-    const struct tr_group *g = &t->job->problem->groups[t->job->problem->tests[l->test].group];
+    const struct tr_group *g = &t->job->problem->groups[test->group];
     if (g->rule == TR_GROUP_MIN)
         l->check.full_points = g->points;
 }
@@ -196,16 +198,32 @@ static void fill_check(struct tests *t, struct lane *l, const struct helper *h)
 /* Both sides at once and to the end: an interactive test blocks the loop, and so runs alone. */
 static int run_interactive(struct tests *t, struct lane *l)
 {
+    TR_CLEANUP(relay_done) struct relay relay = {.ways = {{-1, -1}, {-1, -1}}};
     fill_check(t, l, t->job->interactor);
     l->check.output = -1;
-    l->check.argv = checker_argv(t->job->interactor, true, l->check.full_points, t->arena);
+    l->check.argv = checker_argv(&l->check, t->arena);
     if (!l->check.argv)
         return tr_fail(t->err, TR_E_NOMEM, 0, "no memory for the interactor's arguments");
+    struct talk talk = {.program = t->job->program,
+                        .box = l->run_box,
+                        .errfd = l->errfd,
+                        .cpu = l->cpu,
+                        .idle_us = t->j->o.idle_us,
+                        .relay = t->job->events->transcript ? &relay : NULL,
+                        .events = t->job->events};
     int r = empty(t, l->check_err);
     if (r == 0)
-        r = stage_interact(&l->check, t->job->program, l->run_box, l->cpu, &l->now, t->err);
+        r = empty(t, l->errfd);
+    if (r == 0)
+        r = stage_interact(&l->check, &talk, &l->now, t->err);
     if (r < 0)
         return r;
+    if (talk.relay) {
+        size_t len = 0;
+        const char *text = relay_text(&relay, &len);
+
+        t->job->events->transcript(t->job->events->arg, l->test, text, len);
+    }
     return settle(t, l);
 }
 
@@ -225,8 +243,9 @@ static int judge_output(struct tests *t, struct lane *l)
         return r;
     }
     struct tr_bytes got = {.fd = l->out}, want = {.fd = l->answer};
-    int r = tr_compare_run(&t->job->problem->compare, got, want, &l->now.verdict, &l->now.sub,
-                           &l->now.diff, t->err);
+    const struct tr_compare *own = t->job->problem->tests[l->test].compare;
+    int r = tr_compare_run(own ? own : &t->job->problem->compare, got, want, &l->now.verdict,
+                           &l->now.sub, &l->now.diff, t->err);
     if (r < 0)
         return r;
     l->now.share = l->now.verdict == TR_V_AC ? TR_SHARE_FULL : 0;
@@ -238,10 +257,9 @@ static int run_ended(struct tests *t, struct lane *l, const struct tbox_report *
     struct tr_limits limits = t->job->program->limits;
 
     limits.wall_us = l->wall_us;
-    run_facts(report, &l->now.facts);
-    l->now.disturbed = run_disturbed(report);
-    l->now.verdict = tr_verdict_of_run(&l->now.facts, &limits, &l->now.sub);
-    run_note(&l->now.facts, report, l->now.note, sizeof(l->now.note));
+    int r = run_verdict(t->job->program, &limits, report, l->idle, l->errfd, &l->now, t->err);
+    if (r < 0)
+        return r;
     if (l->now.verdict == TR_V_AC)
         return judge_output(t, l);
     return settle(t, l);
@@ -254,76 +272,18 @@ static int check_ended(struct tests *t, struct lane *l, const struct tbox_report
     return r < 0 ? r : settle(t, l);
 }
 
-/* ---- once more? */
-
-static bool hangs_on_time(const struct tests *t, const struct tr_case *c)
-{
-    const struct tr_limits *l = &t->job->program->limits;
-
-    /* It slept: no other machine would have been faster. */
-    if (c->verdict == TR_V_TLE && c->sub != TR_SUB_NONE && c->facts.cpu_us * 4 < l->time_us)
-        return false;
-    return c->verdict == TR_V_TLE ||
-           (c->facts.cpu_us * 10 >= l->time_us * 9 && c->facts.cpu_us > 0);
-}
-
-static bool once_more(const struct tests *t, const struct lane *l)
-{
-    const struct tr_case *c = &l->now, *best = &l->best;
-    const struct tr_limits *lim = &t->job->program->limits;
-    bool near = hangs_on_time(t, c);
-    /* Disturbance matters where time does: half the limit and more, or a limit broken. */
-    bool disturbed = c->disturbed && (near || c->facts.cpu_us * 2 >= lim->time_us);
-
-    if (best->runs >= RUNS_MAX || c->verdict == TR_V_JE)
-        return false;
-    if (disturbed)
-        return true;
-    if (!near)
-        return false;
-    if (c->verdict == TR_V_TLE && t->sure_tle >= SURE_TLE)
-        return false;
-    /* Two runs that agree are enough. */
-    return best->runs == 1 || best->verdict != c->verdict;
-}
-
-/* Keep the better of two runs: in time before not, the CPU's word before the clock's, then the
- * faster. */
-static void keep_best(struct lane *l)
-{
-    unsigned runs = l->best.runs + 1;
-    bool late = l->best.verdict == TR_V_TLE, now_late = l->now.verdict == TR_V_TLE;
-    bool surer = late && now_late && l->best.sub != TR_SUB_NONE && l->now.sub == TR_SUB_NONE;
-    bool faster = late == now_late && l->now.facts.cpu_us < l->best.facts.cpu_us &&
-                  (l->now.sub == TR_SUB_NONE || l->best.sub != TR_SUB_NONE);
-    bool better = runs == 1 || (late && !now_late) || surer || faster;
-
-    if (better)
-        l->best = l->now;
-    l->best.runs = runs;
-}
-
-static void note_runs(struct tr_case *c)
-{
-    size_t n = strlen(c->note);
-
-    if (c->runs > 1)
-        (void)snprintf(c->note + n, sizeof(c->note) - n, "%srun %u times, the fastest counts%s",
-                       n ? "; " : "", c->runs, c->disturbed ? " (the machine was busy)" : "");
-}
-
 /* A run of the test is over: again, or done with it. */
 static int settle(struct tests *t, struct lane *l)
 {
     const struct tr_judge_events *e = t->job->events;
 
-    keep_best(l);
-    if (once_more(t, l)) {
+    again_keep(&l->now, &l->best);
+    if (again_wanted(&t->job->program->limits, &l->now, &l->best, t->sure_tle >= SURE_TLE)) {
         l->state = WAITING;
         return 0;
     }
     t->sure_tle += l->best.verdict == TR_V_TLE && l->best.runs > 1;
-    note_runs(&l->best);
+    again_note(&l->best);
     t->cases[l->test] = l->best;
     if (e->output)
         e->output(e->arg, l->test, l->out, l->errfd);
@@ -372,6 +332,8 @@ static int feed(struct tests *t)
         l->test = t->next++;
         l->best = (struct tr_case){0};
         int r = open_test(t, l);
+        if (r == 0 && t->job->events->started)
+            t->job->events->started(t->job->events->arg, l->test);
         if (r == 0)
             r = begin(t, l);
         if (r < 0)
@@ -414,10 +376,26 @@ static int wait_for_some(struct tests *t)
             .fd = active ? tbox_fd(l->state == RUNNING ? l->run_box : l->check_box) : -1,
             .events = POLLIN};
     }
-    if (poll(fds, t->nlanes, -1) < 0 && errno != EINTR)
+    if (poll(fds, t->nlanes, LOOK_MS) < 0 && errno != EINTR)
         return tr_fail(t->err, TR_E_IO, errno, "wait for the boxes");
     for (size_t i = 0; i < t->nlanes; i++) {
         int r = fds[i].revents ? step(t, &t->lanes[i]) : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Nobody will ever answer a program whose input is a file: one that waits is stopped. */
+static int stop_idle(struct tests *t)
+{
+    for (size_t i = 0; i < t->nlanes; i++) {
+        struct lane *l = &t->lanes[i];
+
+        if (l->state != RUNNING || l->idle || tbox_idle_us(l->run_box) == 0)
+            continue;
+        l->idle = true;
+        int r = tbox_kill(l->run_box, t->err);
         if (r < 0)
             return r;
     }
@@ -429,8 +407,8 @@ static int loop(struct tests *t)
     const struct tr_judge_events *e = t->job->events;
 
     for (;;) {
-        if (e->stop && e->stop(e->arg))
-            return tr_fail(t->err, TR_E_LOST, 0, "judging was stopped");
+        if (stop_asked(e))
+            return stopped(t->err);
         int r = feed(t);
         if (r < 0)
             return r;
@@ -440,6 +418,8 @@ static int loop(struct tests *t)
             continue;
         }
         r = wait_for_some(t);
+        if (r == 0)
+            r = stop_idle(t);
         if (r < 0)
             return r;
     }

@@ -9,6 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Languages whose compilers or runtimes are heavy: seed 000 §2.1's three (cpp17, c11, java17) and
+ * their other editions, and other compiled languages of such weight. Go is light there. */
+#define TR_HEAVY_LANGUAGES                                                                         \
+    "c11, c17, c23, cpp11, cpp14, cpp17, cpp20, cpp23, java8, java11, java17, java21, kotlin, "    \
+    "rust, csharp, haskell, scala, swift"
+
 enum {
     TR_LANG_ARGS_MAX = 64,   /* words of one command */
     TR_LANG_ENV_MAX = 32,    /* variables */
@@ -43,6 +49,8 @@ struct tr_lang {
     int64_t output_bytes;     /* 0: the default */
     int64_t compile_time_us;
     int64_t compile_memory_kib;
+    struct tr_argv
+        memory_words;     /* on standard error of a failed run: its runtime had no memory left */
     const char *package;  /* what a person would install to have it, or NULL */
     const char *selftest; /* source that prints "3" for "1 2" */
     bool from_task;       /* it came with the task and is not one of ours */

@@ -59,7 +59,9 @@ struct tr_test {
     const char *answer_text;
     size_t input_len, answer_len;
     size_t group;
-    int64_t points; /* millionths; its share in a sum, 0 in a group that takes the minimum */
+    int64_t points;    /* millionths; its share in a sum, 0 in a group that takes the minimum */
+    const char **args; /* of the checker, instead of its own; NULL-ended or NULL */
+    const struct tr_compare *compare; /* instead of the problem's, or NULL */
 };
 
 enum tr_group_rule {

@@ -52,7 +52,7 @@ static const struct {
     {TR_V_WA, TR_SUB_PC, "partly right"},
     {TR_V_TLE, TR_SUB_NONE, "time limit exceeded"},
     {TR_V_TLE, TR_SUB_WTL, "time limit exceeded: too long on the clock while using little CPU"},
-    {TR_V_TLE, TR_SUB_ILE, "time limit exceeded: program and interactor wait for each other"},
+    {TR_V_TLE, TR_SUB_ILE, "time limit exceeded: it waited and used no CPU"},
     {TR_V_MLE, TR_SUB_NONE, "memory limit exceeded"},
     {TR_V_OLE, TR_SUB_NONE, "output limit exceeded"},
     {TR_V_RTE, TR_SUB_NONE, "run-time error"},

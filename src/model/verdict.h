@@ -29,7 +29,7 @@ enum tr_verdict {
 enum tr_subcode {
     TR_SUB_NONE,
     TR_SUB_WTL, /* wall clock, not CPU */
-    TR_SUB_ILE, /* interactive: both sides waited */
+    TR_SUB_ILE, /* it waited, for nothing or for an interactor that waited too */
     TR_SUB_NO,  /* no output at all */
     TR_SUB_PE,  /* only white space differs */
     TR_SUB_SV,  /* a forbidden system call */

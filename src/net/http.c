@@ -272,6 +272,10 @@ static void set_method(CURL *e, const struct tr_http_request *req)
         SET(CURLOPT_UPLOAD, 1L);
         SET(CURLOPT_INFILESIZE_LARGE,
             (curl_off_t)(req->body_fd >= 0 ? req->body_size : req->body_len));
+    } else if (strcmp(req->method, "POST") == 0) {
+        SET(CURLOPT_POST, 1L);
+        SET(CURLOPT_POSTFIELDSIZE_LARGE,
+            (curl_off_t)(req->body_fd >= 0 ? req->body_size : req->body_len));
     } else if (strcmp(req->method, "GET") != 0) {
         SET(CURLOPT_CUSTOMREQUEST, req->method);
     }

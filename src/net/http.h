@@ -48,11 +48,11 @@ struct tr_http_sink {
 };
 
 struct tr_http_request {
-    const char *method; /* GET, HEAD, PUT or DELETE */
+    const char *method; /* GET, HEAD, PUT, POST or DELETE */
     const char *url;    /* http:// or https://, already checked and encoded */
     const char *const *headers;
     size_t nheaders;
-    const void *body; /* for PUT: these bytes, or … */
+    const void *body; /* for PUT and POST: these bytes, or … */
     size_t body_len;
     int body_fd; /* … body_size bytes of this file from its start (-1: none) */
     uint64_t body_size;

@@ -135,12 +135,14 @@ static int first_id_row(void *arg, const struct tq_val *cols, int ncols)
     return 0;
 }
 
-/* MySQL numbers the rows of one INSERT … VALUES in order, without gaps but the increment. */
+/* MySQL numbers the rows of one INSERT … VALUES in order, without gaps but the increment; SQLite
+ * those of one transaction. */
 static int read_ids(struct tqi_link *l, struct tqi_new **news, size_t n, struct tr_err *err)
 {
     struct first_id first = {0};
+    struct tq_val count = tqi_int((int64_t)n);
 
-    int r = tqi_exec(l, S_INSERT_IDS, NULL, 0, first_id_row, &first, NULL, err);
+    int r = tqi_exec(l, S_INSERT_IDS, &count, 1, first_id_row, &first, NULL, err);
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++)

@@ -159,6 +159,18 @@ struct tqi_queue *tqi_queue(tq *q, const char *name);
 int tqi_check_name(const char *what, const char *s, bool may_be_empty, struct tr_err *err);
 
 int tqi_promote(struct tqi_link *l, const char *queue, struct tr_err *err);
+
+/* One queue's part of a claim. */
+struct tqi_claim {
+    const char *queue;
+    int max; /* of the whole batch */
+    int64_t lease_us;
+    tq_batch *batch;
+    int from; /* what other queues gave is before this */
+};
+/* Up to `max` more jobs into the batch; how many came. */
+int tqi_take(struct tqi_link *l, const struct tqi_claim *c, int max, bool limits_done,
+             struct tr_err *err);
 int tqi_group_rank(struct tqi_link *l, const char *queue, int prio, const char *group, int64_t *ret,
                    struct tr_err *err);
 
@@ -174,7 +186,14 @@ struct tqi_config {
 };
 int tqi_config(struct tqi_link *l, enum tq_stmt s, const char *queue, struct tqi_config *ret,
                struct tr_err *err);
+int tqi_take_limited(struct tqi_link *l, struct tqi_claim *c, struct tqi_config *g,
+                     struct tr_err *err);
 int64_t tqi_backoff_us(const struct tq_config *c, int attempts, int64_t base_us, int jitter);
+
+/* Settle on the handle's connection, and `then` in the same transaction. Returns what `then` does.
+ */
+int tqi_settle_then(tq *q, struct tq_settlement *items, size_t n, tqi_op then, void *arg,
+                    struct tr_err *err);
 
 /* What to do with one locked row; settle.c and reclaim.c fill these. */
 struct tqi_finish {

@@ -259,6 +259,7 @@ static void pause_before(int attempt)
 
 static int rollback(struct tqi_link *l, int r)
 {
+    tqi_mark_reset(l->q, NULL); /* what was claimed is ready again, behind the mark */
     if (l->drv->state(l->conn) != TQ_CONN_DEAD &&
         tqi_exec(l, S_ROLLBACK, NULL, 0, NULL, NULL, NULL, NULL) < 0 && l->q->be != BE_SQLITE)
         tqi_disconnect(l->q);

@@ -23,7 +23,7 @@
 enum {
     LAG_US = 5000,
     SCAN_MIN_US = 50000,
-    SCAN_MAX_US = 10000000,
+    SCAN_MAX_US = 30000000,
     SCAN_SHARE = 25,
     SCAN_CHEAP_US =
         2000 /* below this nobody waits for a scan: an idle worker finds what is there */

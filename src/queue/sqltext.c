@@ -40,6 +40,17 @@ static void add_literal(struct tr_buf *out, const struct tq_val *v)
     }
 }
 
+/* Up to the next parameter: a question mark that is not inside a literal. */
+static const char *next_mark(const char *from, const char *end)
+{
+    bool quoted = false;
+
+    for (; from < end && (quoted || *from != '?'); from++)
+        if (*from == '\'')
+            quoted = !quoted;
+    return from;
+}
+
 /* Text with its parameters; `row` is the row of the set that ?1…?ncols mean. */
 static void add_text(struct tr_buf *out, const char *from, const char *end,
                      const struct tqi_set *set, size_t row)
@@ -47,22 +58,20 @@ static void add_text(struct tr_buf *out, const char *from, const char *end,
     size_t ncols = set->types ? strlen(set->types) : 0;
 
     while (from < end) {
-        const char *mark = memchr(from, '?', (size_t)(end - from));
+        const char *mark = next_mark(from, end);
         size_t n = 0;
 
-        if (!mark) {
-            tr_buf_add(out, from, (size_t)(end - from));
-            return;
-        }
         tr_buf_add(out, from, (size_t)(mark - from));
-        for (from = mark + 1; from < end && isdigit((unsigned char)*from); from++)
+        if (mark == end)
+            return;
+        for (from = mark + 1; from < end && isdigit((unsigned char)*from) && n < 1000; from++)
             n = n * 10 + (size_t)(*from - '0');
         if (n >= 1 && n <= ncols)
             add_literal(out, &set->cells[row * ncols + n - 1]);
         else if (n > ncols && n <= ncols + (size_t)set->nextra)
             add_literal(out, &set->extra[n - ncols - 1]);
         else
-            tr_buf_addc(out, '?');
+            tr_buf_add(out, mark, (size_t)(from - mark));
     }
 }
 

@@ -49,6 +49,25 @@ def test_bench_box_prints_what_it_promises():
         assert 0.3 < report[load]["ratio"] < 4, report
 
 
+def test_bench_box_checks_what_a_contender_prints(tmp_path):
+    """A stand-in for isolate that is fast because it runs nothing."""
+    script = tmp_path / "isolate"
+    script.write_text(f"""#!/bin/sh
+case $1 in --init) mkdir -p {tmp_path}/0/box; echo {tmp_path}/0;; --silent) echo "${{SAYS-hello}}";; esac
+""")
+    script.chmod(0o755)
+    env = dict(os.environ, PATH=f"{tmp_path}:{os.environ['PATH']}")
+    done = call(TRIBUNAL, "bench", "box", "--rounds", "1", env=dict(env, SAYS="wrong"))
+    assert done.returncode == 3 and "isolate: a wrong answer" in done.stderr, done
+    done = call(TRIBUNAL, "bench", "box", "--rounds", "1", env=env)  # right for the first load only
+    assert "isolate  median" in done.stdout and done.returncode == 3, done
+
+
+def test_bench_box_says_when_a_named_contender_is_missing():
+    done = call(TRIBUNAL, "bench", "box", env=dict(os.environ, TRIBUNAL_GO_JUDGE="/no/such/file"))
+    assert done.returncode in (2, 3) and "TRIBUNAL_GO_JUDGE" in done.stderr, done
+
+
 def test_many_runs_leave_nothing_behind():
     runs = 100000 if SOAK else 4000
     env = dict(os.environ, TRIBUNAL_BOX=str(BOX), LD_LIBRARY_PATH=str(BUILD / "src/box"))

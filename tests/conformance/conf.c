@@ -466,7 +466,7 @@ int suite_teardown(void **state)
 static const struct promise *const tables[] = {
     enqueue_promises, claim_promises, settle_promises, tx_promises,    lease_promises,
     unique_promises,  limit_promises, admin_promises,  input_promises, crash_promises,
-    crowd_promises,   plan_promises,  schema_promises, blob_promises};
+    crowd_promises,   plan_promises,  schema_promises, blob_promises,  fused_promises};
 
 static int end_run(void **state)
 {

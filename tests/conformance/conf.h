@@ -122,7 +122,8 @@ struct promise {
 };
 extern const struct promise enqueue_promises[], claim_promises[], settle_promises[], tx_promises[],
     lease_promises[], unique_promises[], limit_promises[], admin_promises[], input_promises[],
-    crash_promises[], crowd_promises[], plan_promises[], schema_promises[], blob_promises[];
+    crash_promises[], crowd_promises[], plan_promises[], schema_promises[], blob_promises[],
+    fused_promises[];
 
 #define PROMISE(f)                                                                                 \
     {                                                                                              \

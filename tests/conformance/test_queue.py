@@ -56,3 +56,15 @@ def test_random_operations_agree_with_the_model(engine, request, tmp_path, fresh
     done = subprocess.run([BUILD / "tq-model"], capture_output=True, text=True, check=False,
                           timeout=1800, env={**os.environ, "TRIBUNAL_QUEUE_URL": where})
     assert done.returncode == 0, done.stderr + done.stdout
+
+
+def test_a_full_disk_loses_nothing_and_is_survived(tmp_path):
+    """SQLite on a tmpfs of 2 MiB that is made larger once it is full."""
+    inside = ["unshare", "--user", "--map-root-user", "--mount"]
+    if subprocess.run([*inside, "mount", "-t", "tmpfs", "none", tmp_path], capture_output=True, check=False).returncode:
+        if os.environ.get("TRIBUNAL_MUST_WORK") == "1":
+            pytest.fail("a tmpfs of its own must work here (TRIBUNAL_MUST_WORK=1)", pytrace=False)
+        pytest.skip("CANNOT RUN HERE: no right to mount a tmpfs in a namespace")
+    done = subprocess.run([*inside, "sh", "-c", 'mount -t tmpfs -o size=2m none "$1" && exec "$2" "$1"', "sh", tmp_path,
+                           BUILD.resolve() / "tq-full-disk"], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr

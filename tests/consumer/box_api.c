@@ -186,6 +186,53 @@ static void two_boxes_talk(tbox *a)
     tbox_close(b);
 }
 
+/* Who waits is told apart from who works, at once and not at the wall limit. */
+static void waiting_is_told(tbox *box)
+{
+    const char *waits[] = {"./load", "echo", NULL}, *works[] = {"./load", "spin", "10000000", NULL};
+    struct tbox_spec s = spec_of(waits);
+    struct tbox_report r;
+    int64_t idle = 0, most = 0;
+    int ends[2], done = 0;
+
+    CHECK(pipe(ends) == 0);
+    s.fd[0] = ends[0];
+    s.limits.wall_us = 20000000;
+    s.idle_us = 50000;
+    CHECK(tbox_start(box, &s, &err) == 0);
+    CHECK(tbox_idle_us(box) == 0);
+    while (!done) {
+        struct pollfd p = {tbox_fd(box), POLLIN, 0};
+
+        CHECK(poll(&p, 1, 10000) == 1);
+        done = tbox_step(box, &r, &err);
+        CHECK(done >= 0);
+        idle = tbox_idle_us(box);
+        most = idle > most ? idle : most;
+        if (idle > 0 && !done)
+            CHECK(tbox_kill(box, &err) == 0);
+    }
+    CHECK(r.cause == TBOX_CANCEL && most >= 50000 && r.wall_us < 5000000);
+    CHECK(tbox_idle_us(box) == 0);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    s = spec_of(works);
+    s.limits.cpu_us = 1000000;
+    s.limits.wall_us = 60000000;
+    s.idle_us = 400000; /* longer than a busy machine keeps anybody from its CPU */
+    CHECK(tbox_start(box, &s, &err) == 0);
+    for (done = 0; !done;) {
+        struct pollfd p = {tbox_fd(box), POLLIN, 0};
+
+        CHECK(poll(&p, 1, 10000) == 1);
+        done = tbox_step(box, &r, &err);
+        CHECK(done >= 0 && tbox_idle_us(box) == 0);
+    }
+    CHECK(r.cause == TBOX_CPU);
+    s.idle_us = 5;
+    CHECK(tbox_run(box, &s, &r, &err) == TR_E_USAGE);
+}
+
 static void renewing_forgets_what_was_put(tbox *box)
 {
     const char *argv[] = {"./load", "hello", NULL};
@@ -384,6 +431,7 @@ int main(int argc, char **argv)
     a_run_can_be_cancelled(box);
     floods_end_in_the_async_way_too(box);
     two_boxes_talk(box);
+    waiting_is_told(box);
     renewing_forgets_what_was_put(box);
     tbox_close(box);
     tbox_close(NULL);

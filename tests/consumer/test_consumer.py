@@ -84,6 +84,21 @@ def test_the_static_library_works_too(installed, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_the_static_library_shares_no_name_with_a_stranger(installed, tmp_path):
+    """Every inner name may be the stranger's own: it defines all of them, and links."""
+    archive = next(pathlib.Path(installed["PKG_CONFIG_SYSROOT_DIR"]).rglob("libtribunal-queue.a"))
+    header = (ROOT / "include/tribunal/queue.h").read_text()
+    listed = subprocess.run(["nm", "-g", "--defined-only", archive], check=True, capture_output=True, text=True).stdout
+    names = [line.split()[-1] for line in listed.splitlines() if len(line.split()) == 3]
+    assert "tq_open" in names
+    assert [n for n in names if not re.search(rf"\b{n}\(", header)] == []
+    (tmp_path / "mine.c").write_text("int tr_fail(void) { return 1; }\nint tr_buf_add(void) { return 2; }\n"
+                                     "int tqi_run(void) { return 3; }\n")
+    words = [w for w in flags(installed, "sqlite") if w != "-ltribunal-queue"]
+    subprocess.run(["cc", HERE / "worker_sqlite.c", tmp_path / "mine.c", "-o", tmp_path / "both", archive, *words,
+                    "-lm"], check=True, env=installed, capture_output=True)
+
+
 def test_the_library_brings_no_client_library(installed):
     library = next(pathlib.Path(installed["PKG_CONFIG_SYSROOT_DIR"]).rglob("libtribunal-queue.so"))
     needed = subprocess.run(["readelf", "-d", library], check=True, capture_output=True, text=True).stdout

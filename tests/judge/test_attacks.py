@@ -8,8 +8,6 @@ import pytest
 
 from judging import HONEST, Result, run
 
-pytestmark = pytest.mark.measures  # verdicts that hang on time, on machines that are shared
-
 BOMB = "\n".join(f"#define A{i} A{i-1} A{i-1}" for i in range(1, 27))
 
 COMPILE = [
@@ -104,16 +102,21 @@ def test_74_names_are_only_names(name, judge, problem):
 C = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n" \
     "#include <signal.h>\n#include <fcntl.h>\n#include <sys/stat.h>\n#include <sys/time.h>\n"
 
+# Verdicts that hang on time, on machines that are shared.
 TIME = [
     ("19 busy loop", "for(;;);", "TLE", ""),
-    ("20 sleeps", "for(;;) pause();", "TLE", "WTL"),
-    ("21 closes all and sleeps", "close(0);close(1);close(2);for(;;) pause();", "TLE", "WTL"),
+    ("20 sleeps", "for(;;) pause();", "TLE", "ILE"),
+    ("20 naps", "for(;;){usleep(1000);for(volatile long k=0;k<200000;k++);}", "TLE", "WTL"),
+    ("21 closes all and sleeps", "close(0);close(1);close(2);for(;;) pause();", "TLE", "ILE"),
     ("24 system time", "for(;;) getppid();", "TLE", ""),
     ("28 timers", "signal(SIGALRM,SIG_IGN);struct itimerval t={{0,1},{0,1}};setitimer(ITIMER_REAL,&t,0);for(;;);",
      "TLE", ""),
     ("10 ignores signals", "for(int i=1;i<64;i++)signal(i,SIG_IGN);alarm(0);for(;;);", "TLE", ""),
-    ("9 stops itself", "raise(SIGSTOP);for(;;)pause();", "TLE", "WTL"),
+    ("9 stops itself", "raise(SIGSTOP);for(;;)pause();", "TLE", "ILE"),
     ("5 child burns", "if(fork()==0)for(;;);for(;;)pause();", "TLE", ""),
+]
+
+OTHERS = [
     ("11 own SIGKILL", "raise(SIGKILL);", "RTE", ""),
     ("12 own SIGXCPU", "raise(SIGXCPU);", "RTE", ""),
     ("13 right output, exit 1", 'puts("42");return 1;', "RTE", ""),
@@ -133,14 +136,49 @@ TIME = [
 ]
 
 
-@pytest.mark.parametrize("label, body, verdict, sub", TIME, ids=[t[0] for t in TIME])
+@pytest.mark.parametrize("label, body, verdict, sub", OTHERS, ids=[t[0] for t in OTHERS])
 def test_hostile_programs_get_their_verdict(label, body, verdict, sub, judge, problem):
+    r = judge(C + "int main(void){" + body + "}", problem())
+    assert r.verdict == verdict, r
+    if sub:
+        assert r.sub == sub, r
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("label, body, verdict, sub", TIME, ids=[t[0] for t in TIME])
+def test_programs_that_waste_time_get_their_verdict(label, body, verdict, sub, judge, problem):
     r = judge(C + "int main(void){" + body + "}", problem())
     assert r.verdict == verdict, r
     if sub:
         assert r.sub == sub, r
     if label.startswith("19") and not r.sub:  # a starved machine ends it by the clock
         assert 500_000 < r.cases[0]["time_us"] <= 505_000 + 20_000 * (r.cases[0].get("runs", 1) > 1), r
+
+
+BURN = C + """#include <time.h>
+int main(void) {
+    struct timespec t;
+    do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    while (t.tv_sec * 1000000LL + t.tv_nsec / 1000 < %d);
+    puts("42");
+}"""
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("spent_us, verdict", [(298_500, "AC"), (300_000, None), (301_000, "TLE")])
+def test_26_at_the_limit_the_microsecond_decides(spent_us, verdict, judge, problem):
+    """The limit itself is in time, a microsecond more is not; milliseconds are rounded up, so that
+    nobody ever reads "300 ms of 300 ms, too slow". What starting and ending cost is in it: around
+    half a millisecond, so one exactly at the limit is late, and is told the same each time."""
+    folder = problem(yaml="time_limit: 300\nmemory_limit: 64\n")
+    for _ in range(3):
+        r = judge(BURN % spent_us, folder)
+        case = r.cases[0]
+        assert r.verdict == verdict or verdict is None, r
+        assert r.verdict == ("AC" if case["time_us"] <= 300_000 else "TLE"), r
+        assert case["time_ms"] == -(-case["time_us"] // 1000), r
+        assert (case["time_ms"] <= 300) == (r.verdict == "AC"), r
+        assert min(spent_us, 300_001) <= case["time_us"] < spent_us + 5_000, r
 
 
 def test_22_input_that_nobody_reads_does_no_harm(judge, problem):

@@ -102,7 +102,7 @@ static void a_forged_spec_is_refused(void **state)
     } rows[] = {
 #define FIELD(f, v) {#f " = " #v, offsetof(struct box_wire_spec, f), sizeof(msg.spec.f), v}
         FIELD(head.magic, 0),
-        FIELD(head.version, 2),
+        FIELD(head.version, BOX_WIRE_VERSION + 1),
         FIELD(head.kind, BOX_PUT),
         FIELD(head.size, 1),
         FIELD(head.zero, 1),
@@ -117,6 +117,8 @@ static void a_forged_spec_is_refused(void **state)
         FIELD(pids, 0),
         FIELD(pids, UINT32_MAX),
         FIELD(open_files, 0),
+        FIELD(idle_us, 1),
+        FIELD(idle_us, UINT64_MAX),
         FIELD(cpu, 8192),
         FIELD(flags, 4),
         FIELD(flags, UINT32_MAX),

@@ -181,6 +181,66 @@ static void the_first_difference_is_shown(void **state)
     assert_int_equal(d.want.len, 8);
 }
 
+/* An item too many, or one that is missing: the same one each time, by its own text. */
+static void without_order_the_odd_item_is_shown(void **state)
+{
+    static const struct {
+        const char *label;
+        enum tr_compare_mode mode;
+        struct tr_bytes got, want;
+        const char *shown; /* begins what is shown of the text that has it too often */
+        bool extra;
+        uint64_t line;
+    } odd[] = {
+        {"missing", TR_COMPARE_UNORDERED_LINES, LIT("c\na\n"), LIT("a\nb 1\nc\n"), "b 1", false, 3},
+        {"extra", TR_COMPARE_UNORDERED_LINES, LIT("c\na\nx y\nb\n"), LIT("a\nb\nc\n"), "x y", true,
+         3},
+        {"twice", TR_COMPARE_UNORDERED_LINES, LIT("a\nb\nb\n"), LIT("b\na\n"), "b", true, 3},
+        {"once too few", TR_COMPARE_UNORDERED_LINES, LIT("a"), LIT("a\na\n"), "a", false, 1},
+        {"nothing expected", TR_COMPARE_UNORDERED_LINES, LIT("z"), LIT(""), "z", true, 1},
+        {"word", TR_COMPARE_UNORDERED_TOKENS, LIT("a c\nb d"), LIT("a b c"), "b d", true, 2},
+    };
+
+    for (size_t i = 0; i < TR_ARRAY_LEN(odd); i++) {
+        struct tr_compare how = {.mode = odd[i].mode};
+        enum tr_subcode s;
+        struct tr_diff d;
+
+        ROW(odd[i].label);
+        assert_int_equal(run(&how, odd[i].got, odd[i].want, &s, &d), TR_V_WA);
+        const struct tr_snippet *has = odd[i].extra ? &d.got : &d.want;
+        const struct tr_snippet *lacks = odd[i].extra ? &d.want : &d.got;
+        assert_int_equal(d.line, odd[i].line);
+        assert_true(has->len >= strlen(odd[i].shown));
+        assert_memory_equal(has->bytes, odd[i].shown, strlen(odd[i].shown));
+        assert_true(lacks->end);
+        assert_true(strstr(d.why, odd[i].extra ? "not expected" : "nowhere") != NULL);
+    }
+}
+
+/* Ten thousand lines, shuffled, one changed: both ways to see it are true; it must be one of them.
+ */
+static void without_order_one_of_many_is_found(void **state)
+{
+    static char got[200000], want[200000];
+    size_t ng = 0, nw = 0;
+    struct tr_compare how = {.mode = TR_COMPARE_UNORDERED_LINES};
+    enum tr_subcode s;
+    struct tr_diff d;
+
+    for (unsigned i = 0; i < 10000; i++) {
+        ng += (size_t)snprintf(got + ng, sizeof(got) - ng, "item %u\n",
+                               i * 7919 % 10000 == 4711 ? 77777 : i * 7919 % 10000);
+        nw += (size_t)snprintf(want + nw, sizeof(want) - nw, "item %u\n", i);
+    }
+    assert_int_equal(
+        run(&how, (struct tr_bytes){-1, got, ng}, (struct tr_bytes){-1, want, nw}, &s, &d),
+        TR_V_WA);
+    bool extra = strstr(d.why, "not expected") != NULL;
+    assert_memory_equal(extra ? d.got.bytes : d.want.bytes, extra ? "item 77777" : "item 4711",
+                        extra ? 10 : 9);
+}
+
 static void a_difference_deep_in_a_line_shows_its_surroundings(void **state)
 {
     static const struct tr_compare lines = {.mode = TR_COMPARE_LINES};
@@ -277,6 +337,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modes_judge_as_documented),
         cmocka_unit_test(the_first_difference_is_shown),
+        cmocka_unit_test(without_order_the_odd_item_is_shown),
+        cmocka_unit_test(without_order_one_of_many_is_found),
         cmocka_unit_test(a_difference_deep_in_a_line_shows_its_surroundings),
         cmocka_unit_test(a_hundred_megabytes_of_spaces_are_read_in_constant_memory),
         cmocka_unit_test(a_word_of_ten_megabytes_is_compared),

@@ -1,4 +1,4 @@
-// main.jsx - which address is which page. src/controller/assets.c has the first words of the addresses too.
+// main.jsx - which address is which page. The server gives every such address the same file.
 import { render } from "preact";
 import { t, useLang } from "./core/i18n.js";
 import { can, useMe, whoami } from "./core/me.js";

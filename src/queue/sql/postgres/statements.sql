@@ -5,6 +5,9 @@
 -- define now (SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint)
 -- define job j.id, j.run_lease, j.state, j.priority, j.attempts, j.max_attempts, j.crashes, j.max_crashes, j.payload_kind, j.cancel_requested, j.queue_name, j.kind, j.group_key, j.locked_by, j.unique_key, j.payload, j.progress, j.last_error, j.fair_rank, j.created_at, j.available_at, j.first_locked_at, j.lease_until, NULL::bigint
 -- define old h.id, h.run_lease, CASE h.status_final WHEN 'completed' THEN 4 WHEN 'dead_letter' THEN 5 WHEN 'discarded' THEN 6 ELSE 7 END, h.priority, h.attempts, h.max_attempts, h.crashes, h.max_crashes, h.payload_kind, 0, h.queue_name, h.kind, h.group_key, h.processed_by, h.unique_key, h.payload, NULL::bytea, h.result, 0::bigint, h.created_at, h.created_at, h.started_at, NULL::bigint, h.finished_at
+-- A job that is looked up by its id is found by its id. Written as "state = 2" the guard would let
+-- the planner read the index of leases from its start, over every dead entry, once few rows live.
+-- define running (j.state + 0 = 2)
 -- define special (g.paused <> 0 OR g.concurrency_limit > 0 OR g.rate_per_sec > 0 OR g.max_lease_us > 0)
 -- define take state = 2, attempts = j.attempts + 1, run_lease = j.run_lease + 1, locked_by = $4, executor = $5, lease_until = {now} + $3, first_locked_at = coalesce(j.first_locked_at, {now}), updated_at = {now}, unique_slot = CASE WHEN j.unique_scope = 1 THEN NULL ELSE j.unique_slot END
 -- define takem state = 2, attempts = j.attempts + 1, run_lease = j.run_lease + 1, locked_by = $7, executor = $8, lease_until = {now} + $6, first_locked_at = coalesce(j.first_locked_at, {now}), updated_at = {now}, unique_slot = CASE WHEN j.unique_scope = 1 THEN NULL ELSE j.unique_slot END
@@ -57,7 +60,7 @@ SELECT id, state FROM job_queue WHERE after_id = $1 FOR UPDATE
 -- name: replace
 UPDATE job_queue SET payload = $2, payload_kind = $3, kind = $4, priority = $5, max_attempts = $6, max_crashes = $7, state = CASE WHEN state = 3 THEN 3 WHEN $9 > {now} OR ($9 = 0 AND $8 > 0) THEN 0 ELSE 1 END, available_at = CASE WHEN $9 > 0 THEN $9 ELSE {now} + $8 END, updated_at = {now} WHERE id = $1 AND state <> 2
 -- name: mark_next
-UPDATE job_queue SET has_next = 1 WHERE id = $1 AND state = 2
+UPDATE job_queue j SET has_next = 1 WHERE id = $1 AND {running}
 -- name: next_ready
 UPDATE job_queue SET state = CASE WHEN available_at > {now} THEN 0 ELSE 1 END, after_id = NULL, unique_slot = unique_key, updated_at = {now} WHERE after_id = $1
 -- name: window_find
@@ -88,34 +91,34 @@ WITH c AS MATERIALIZED (SELECT x.id FROM unnest($1::bigint[], $2::bigint[], $3::
 UPDATE job_queue j SET {takem} WHERE j.id = ANY (ARRAY (SELECT id FROM c)) RETURNING {job}
 
 -- name: lock
-SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = ANY ($1::bigint[]) AND j.state = 2 ORDER BY j.id FOR UPDATE
+SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = ANY ($1::bigint[]) AND {running} ORDER BY j.id FOR UPDATE
 -- name: lock_any
 SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = $1 FOR UPDATE
 -- name: expired
 SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.state = 2 AND j.lease_until <= {now} ORDER BY j.lease_until LIMIT $1 FOR UPDATE SKIP LOCKED
 -- name: finish
 WITH s AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) AS t(id, lease, status, outcome)),
-d AS (DELETE FROM job_queue j USING s WHERE j.id = s.id AND j.run_lease = s.lease AND (j.state = 2 OR $6::bigint = 1) AND ($5::bigint = 1 OR (j.slot IS NULL AND j.has_next = 0)) RETURNING j.*, s.status, s.outcome),
+d AS (DELETE FROM job_queue j USING s WHERE j.id = s.id AND j.run_lease = s.lease AND ({running} OR $6::bigint = 1) AND ($5::bigint = 1 OR (j.slot IS NULL AND j.has_next = 0)) RETURNING j.*, s.status, s.outcome),
 h AS (INSERT INTO job_history (id, run_lease, created_at, started_at, finished_at, priority, attempts, max_attempts, crashes, max_crashes, payload_kind, unique_scope, queue_name, kind, group_key, processed_by, status_final, unique_key, payload, result)
 SELECT id, run_lease, created_at, first_locked_at, {now}, priority, attempts, max_attempts, crashes, max_crashes, payload_kind, unique_scope, queue_name, kind, group_key, locked_by, CASE status WHEN 4 THEN 'completed' WHEN 5 THEN 'dead_letter' WHEN 6 THEN 'discarded' ELSE 'cancelled' END, unique_key, payload, outcome FROM d)
 SELECT id, run_lease, slot, has_next FROM d
 -- name: requeue
 WITH s AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[]) AS t(id, lease, delay, da, dc, ended, error)),
-u AS (UPDATE job_queue j SET state = CASE WHEN s.delay > 0 THEN 0 ELSE 1 END, available_at = {now} + s.delay, lease_until = NULL, locked_by = NULL, executor = NULL, slot = NULL, fair_rank = 0, attempts = greatest(j.attempts + s.da, 0), crashes = j.crashes + s.dc, last_error = coalesce(s.error, j.last_error), updated_at = {now} FROM s WHERE j.id = s.id AND j.run_lease = s.lease AND j.state = 2 RETURNING j.id, j.run_lease, s.ended, s.error),
+u AS (UPDATE job_queue j SET state = CASE WHEN s.delay > 0 THEN 0 ELSE 1 END, available_at = {now} + s.delay, lease_until = NULL, locked_by = NULL, executor = NULL, slot = NULL, fair_rank = 0, attempts = greatest(j.attempts + s.da, 0), crashes = j.crashes + s.dc, last_error = coalesce(s.error, j.last_error), updated_at = {now} FROM s WHERE j.id = s.id AND j.run_lease = s.lease AND {running} RETURNING j.id, j.run_lease, s.ended, s.error),
 a AS (INSERT INTO job_attempt SELECT id, run_lease, {now}, ended, $8, error FROM u)
 SELECT id, run_lease FROM u
 -- name: attempt_lost
 INSERT INTO job_attempt VALUES ($1, $2, {now}, 9, $3, $4) ON CONFLICT DO NOTHING
 -- name: progress
-UPDATE job_queue SET progress = $3, updated_at = {now} WHERE id = $1 AND run_lease = $2 AND state = 2
+UPDATE job_queue j SET progress = $3, updated_at = {now} WHERE id = $1 AND run_lease = $2 AND {running}
 -- name: beat
 WITH s AS (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS t(id, lease)),
-l AS MATERIALIZED (SELECT j.id FROM job_queue j JOIN s ON j.id = s.id AND j.run_lease = s.lease WHERE j.state = 2 FOR UPDATE OF j SKIP LOCKED)
+l AS MATERIALIZED (SELECT j.id FROM job_queue j JOIN s ON j.id = s.id AND j.run_lease = s.lease WHERE {running} FOR UPDATE OF j SKIP LOCKED)
 UPDATE job_queue j SET lease_until = {now} + $3, updated_at = {now} WHERE j.id = ANY (ARRAY (SELECT id FROM l)) RETURNING j.id, j.run_lease, j.cancel_requested
 -- name: adopt
 UPDATE job_queue SET run_lease = run_lease + 1, locked_by = $4, executor = $5, lease_until = {now} + $3, updated_at = {now} WHERE id = $1 AND run_lease = $2 AND state = 2
 -- name: verify
-SELECT CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE id = $1 AND run_lease = $2 AND state = 2) THEN 1
+SELECT CASE WHEN EXISTS (SELECT 1 FROM job_queue j WHERE id = $1 AND run_lease = $2 AND {running}) THEN 1
 WHEN EXISTS (SELECT 1 FROM job_attempt WHERE id = $1 AND run_lease = $2 AND ended_as = 9) THEN 4
 WHEN EXISTS (SELECT 1 FROM job_attempt WHERE id = $1 AND run_lease = $2) THEN 3
 WHEN EXISTS (SELECT 1 FROM job_history WHERE id = $1 AND run_lease = $2 AND status_final = 'cancelled') THEN 4
@@ -124,9 +127,9 @@ WHEN EXISTS (SELECT 1 FROM job_queue WHERE id = $1 AND run_lease > $2) THEN 4
 WHEN EXISTS (SELECT 1 FROM job_history WHERE id = $1 AND run_lease > $2) THEN 4 ELSE 5 END
 
 -- name: ask_cancel
-UPDATE job_queue SET cancel_requested = 1 WHERE id = $1 AND state = 2
+UPDATE job_queue j SET cancel_requested = 1 WHERE id = $1 AND {running}
 -- name: run_now
-UPDATE job_queue SET state = 1, available_at = {now}, updated_at = {now} WHERE id = $1 AND state = 0
+UPDATE job_queue SET state = 1, available_at = {now}, updated_at = {now} WHERE id = $1 AND state + 0 = 0
 -- name: revive
 WITH h AS (SELECT * FROM job_history WHERE id = $1 AND status_final <> 'completed' AND retried_at IS NULL ORDER BY run_lease DESC LIMIT 1 FOR UPDATE),
 m AS (UPDATE job_history x SET retried_at = {now} FROM h WHERE x.id = h.id AND x.run_lease = h.run_lease)

@@ -44,10 +44,14 @@ INSERT INTO tribunal_queue_schema VALUES (?1, {now})
 DELETE FROM tribunal_queue_schema WHERE version = ?1
 
 -- name: insert
-INSERT INTO job_queue (queue_name, kind, payload, payload_kind, priority, max_attempts, max_crashes, state, available_at, created_at, updated_at, unique_key, unique_scope, group_key, fair_rank, unique_slot, after_id) VALUES {row} RETURNING id
+INSERT INTO job_queue (queue_name, kind, payload, payload_kind, priority, max_attempts, max_crashes, state, available_at, created_at, updated_at, unique_key, unique_scope, group_key, fair_rank, unique_slot, after_id) VALUES {row}
 
 -- name: insert_unique
-INSERT INTO job_queue (queue_name, kind, payload, payload_kind, priority, max_attempts, max_crashes, state, available_at, created_at, updated_at, unique_key, unique_scope, group_key, fair_rank, unique_slot, after_id) VALUES {row} ON CONFLICT DO NOTHING RETURNING id
+INSERT INTO job_queue (queue_name, kind, payload, payload_kind, priority, max_attempts, max_crashes, state, available_at, created_at, updated_at, unique_key, unique_scope, group_key, fair_rank, unique_slot, after_id) VALUES {row} ON CONFLICT DO NOTHING
+
+-- RETURNING goes through a table of its own in every run; there is one writer, so ids have no gap.
+-- name: insert_ids
+SELECT last_insert_rowid() - ?1 + 1, 1
 
 -- name: unique_find
 SELECT id, state FROM job_queue WHERE queue_name = ?1 AND unique_slot = ?2
@@ -98,8 +102,11 @@ SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = ?1 AND j.state = 
 -- name: lock_any
 SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = ?1
 
+-- name: finish_lock
+SELECT id, run_lease, slot, has_next FROM job_queue WHERE id = ?1 AND run_lease = ?2 AND (state = 2 OR ?6 = 1)
+
 -- name: finish
-DELETE FROM job_queue WHERE id = ?1 AND run_lease = ?2 AND (state = 2 OR ?6 = 1) RETURNING id, run_lease, slot, has_next
+DELETE FROM job_queue WHERE id = ?1
 
 -- name: requeue
 UPDATE job_queue SET state = CASE WHEN ?3 > 0 THEN 0 ELSE 1 END, available_at = {now} + ?3, lease_until = NULL, locked_by = NULL, executor = NULL, slot = NULL, fair_rank = 0, attempts = max(attempts + ?4, 0), crashes = crashes + ?5, last_error = coalesce(?7, last_error), updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2 RETURNING id, run_lease
@@ -222,7 +229,7 @@ SELECT sqlite_version()
 
 -- name: finish_archive
 INSERT INTO job_history (id, run_lease, created_at, started_at, finished_at, priority, attempts, max_attempts, crashes, max_crashes, payload_kind, unique_scope, queue_name, kind, group_key, processed_by, status_final, unique_key, payload, result)
-SELECT id, run_lease, created_at, first_locked_at, {now}, priority, attempts, max_attempts, crashes, max_crashes, payload_kind, unique_scope, queue_name, kind, group_key, locked_by, CASE ?3 WHEN 4 THEN 'completed' WHEN 5 THEN 'dead_letter' WHEN 6 THEN 'discarded' ELSE 'cancelled' END, unique_key, payload, ?4 FROM job_queue WHERE id = ?1 AND run_lease = ?2 AND (state = 2 OR ?6 = 1)
+SELECT id, run_lease, created_at, first_locked_at, {now}, priority, attempts, max_attempts, crashes, max_crashes, payload_kind, unique_scope, queue_name, kind, group_key, locked_by, CASE ?3 WHEN 4 THEN 'completed' WHEN 5 THEN 'dead_letter' WHEN 6 THEN 'discarded' ELSE 'cancelled' END, unique_key, payload, ?4 FROM job_queue WHERE id = ?1
 
 -- name: requeue_archive
 INSERT INTO job_attempt SELECT id, run_lease, {now}, ?6, ?8, ?7 FROM job_queue WHERE id = ?1 AND run_lease = ?2 AND state = 2

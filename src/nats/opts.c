@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * nats_opts.c - from the options of a command to a connection.
+ * opts.c - from the options of a command to a connection.
  */
-#include "cli/nats_opts.h"
+#include "nats/opts.h"
 
 #include "base/arena.h"
 #include "nats/context.h"
@@ -13,7 +13,8 @@ enum {
     ARENA_MAX = 1024 * 1024
 };
 
-int cli_nats_open(const struct cli_nats *opts, struct tr_nats **ret, struct tr_err *err)
+int tr_nats_opts_open(const struct tr_nats_opts *opts, const struct tr_nats_watch *watch,
+                      struct tr_nats **ret, struct tr_err *err)
 {
     struct tr_nats_conf conf = opts->conf;
     struct tr_arena arena; /* opening keeps no texts */
@@ -25,7 +26,7 @@ int cli_nats_open(const struct cli_nats *opts, struct tr_nats **ret, struct tr_e
     if (!conf.server)
         conf.server = DEFAULT_SERVER;
     if (r == 0)
-        r = tr_nats_open(&conf, NULL, ret, err);
+        r = tr_nats_open(&conf, watch, ret, err);
     tr_arena_done(&arena);
     return r;
 }
