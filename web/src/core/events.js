@@ -130,6 +130,15 @@ function again(ms) {
   timer = setTimeout(connect, ms);
 }
 
+/* Does the server answer anything, when not the stream? */
+async function answers() {
+  try {
+    return (await fetch(`${ROOT}/whoami`, { headers: headers(), cache: "no-store", credentials: "omit" })).ok;
+  } catch {
+    return false;
+  }
+}
+
 async function connect() {
   if (!running) return;
   abort?.abort();
@@ -164,7 +173,9 @@ async function connect() {
     return;
   }
   failures++;
-  if (answer) startPolling();
+  const there = answer !== null || await answers();
+  if (mine !== abort || !running) return;
+  if (there) startPolling();
   else {
     stopPolling();
     become("down");

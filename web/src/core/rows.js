@@ -81,7 +81,8 @@ export class Rows {
       const had = old.get(row.submit_id);
       const keep = had && had.status === row.status && (had.generation ?? 0) === (row.generation ?? 0);
       this.map.set(row.submit_id, keep ? { ...row, strip: row.strip ?? had.strip, stage: had.stage, done: had.done,
-        limits: row.limits ?? had.limits } : row);
+        limits: row.limits ?? had.limits, accepted_test: row.accepted_test ?? had.accepted_test,
+        total_test: row.total_test ?? had.total_test } : row);
     }
   }
 

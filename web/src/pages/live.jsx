@@ -7,6 +7,7 @@ import { can } from "../core/me.js";
 import { useNow } from "../core/now.js";
 import { useLimits } from "../core/problems.js";
 import { Rows } from "../core/rows.js";
+import { useHydrate } from "../core/hydrate.js";
 import { useFrame } from "../core/frame.js";
 import { Empty, Failed, Panel, Skeleton, Slots } from "../ui/bits.jsx";
 import { Chart, Legend } from "../ui/chart.jsx";
@@ -115,6 +116,7 @@ function Feed() {
     return () => clearTimeout(timer);
   }, [Boolean(first.data)]);
   useEvents((event) => rows.apply(event) && draw());
+  useHydrate(rows, first.data, draw);
 
   const all = rows.list();
   const shown = held ? held.map((id) => rows.map.get(id)).filter(Boolean) : all.slice(0, SHOWN);

@@ -4,6 +4,7 @@ import { get, query } from "../core/api.js";
 import { t, useLang } from "../core/i18n.js";
 import { useApi, useClock, useEvents, useKeys, useTitle } from "../core/hooks.js";
 import { useLimits } from "../core/problems.js";
+import { useHydrate } from "../core/hydrate.js";
 import { useFrame } from "../core/frame.js";
 import { go } from "../core/route.js";
 import { Rows } from "../core/rows.js";
@@ -114,6 +115,7 @@ function useList(filters) {
     if (rows.current.map.has(event.submit_id)) rows.current.apply(event) && draw();
     else if (fits(event, filters)) setFresh((n) => n + 1);
   });
+  useHydrate(rows.current, first.data, draw);
   const cursor = more ? more.cursor : first.data?.next_cursor;
   const loadMore = () => attempt(async () => {
     const page = await get(`${address}&cursor=${encodeURIComponent(cursor)}`);

@@ -52,7 +52,7 @@ function Outcome({ id }) {
       <Announce row={row} />
       <p class="outcome-head"><Chip row={row} /><a href={`/submissions/${seg(id)}`}>{t("submit.details")}</a></p>
       <Strip row={row} max={40} />
-      <dl class="facts small-facts">
+      <dl class="facts small-facts three">
         <div><dt>{t("col.time")}</dt><dd class="num">{f.ms(row.time_ms)}</dd></div>
         <div><dt>{t("col.memory")}</dt><dd class="num">{f.kib(row.memory_kb)}</dd></div>
         <div><dt>{t("col.score")}</dt><dd class="num">{row.score ?? "–"}</dd></div>
