@@ -233,7 +233,7 @@ void reply_file(struct http_req *req, int fd, uint64_t size, const char *type, c
 /* ---------------------------------------------------------------- writing */
 
 enum {
-    CHUNK = 64 * 1024
+    CHUNK = 16 * 1024
 };
 
 static int write_now(struct conn *c, unsigned char *bytes, size_t len)
@@ -243,14 +243,14 @@ static int write_now(struct conn *c, unsigned char *bytes, size_t len)
 
 static int write_head(struct conn *c, struct http_req *req)
 {
-    unsigned char room[LWS_PRE + 32 * 1024];
+    unsigned char room[LWS_PRE + CHUNK];
     size_t n = req->head.len;
 
     req->head_sent = true;
-    if (req->head.failed || n > 16 * 1024)
+    if (req->head.failed || n > CHUNK)
         return -1;
     memcpy(room + LWS_PRE, req->head.data, n);
-    if (req->note && !req->head_only && req->note->len <= 16 * 1024) { /* most: one packet */
+    if (req->note && !req->head_only && req->note->len <= CHUNK - n) { /* most: one write */
         memcpy(room + LWS_PRE + n, req->note->bytes, req->note->len);
         n += req->note->len;
         note_unref(req->note);
@@ -266,7 +266,7 @@ static int write_head(struct conn *c, struct http_req *req)
 
 static int write_file(struct conn *c, struct http_req *req)
 {
-    unsigned char room[LWS_PRE + 16 * 1024];
+    unsigned char room[LWS_PRE + CHUNK];
     size_t want = sizeof(room) - LWS_PRE;
 
     if ((int64_t)want > req->file_left)

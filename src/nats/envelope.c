@@ -44,6 +44,8 @@ static int read_extra(const char *bytes, size_t len, struct tr_arena *a, struct 
     if (r >= 0)
         r = tr_json_int(root, "", "crashes", 0, COUNT_MAX, &e->crashes, err);
     if (r >= 0)
+        r = tr_json_int(root, "", "revivals", 0, COUNT_MAX, &e->revivals, err);
+    if (r >= 0)
         r = tr_json_text(root, "", "type", a, ret_type, err);
     return r < 0 ? r : 0;
 }

@@ -23,6 +23,7 @@ struct tr_envelope {
     int64_t generation;  /* of the submission: a rejudge has the next */
     int64_t retry_count; /* faults so far */
     int64_t crashes;     /* deaths of workers so far */
+    int64_t revivals;    /* how often a person gave it new tries after its death */
     bool heavy;
 };
 

@@ -103,7 +103,11 @@ int tr_letter_task(const json_t *letter, char **ret_task, const char **ret_subje
                        subject);
     task = json_copy(payload);
     if (!task || json_object_set_new(task, "retry_count", json_integer(0)) < 0 ||
-        json_object_set_new(task, "crashes", json_integer(0)) < 0)
+        json_object_set_new(task, "crashes", json_integer(0)) < 0 ||
+        /* How the worker tells a retry from a late redelivery of the message that died. */
+        json_object_set_new(
+            task, "revivals",
+            json_integer(json_integer_value(json_object_get(payload, "revivals")) + 1)) < 0)
         return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
     char *text = json_dumps(task, JSON_COMPACT);
     if (!text)
