@@ -11,8 +11,8 @@ import harness
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import farm as farms  # noqa: E402
-from page import Page  # noqa: E402
+import webfarm as farms  # noqa: E402
+from webpage import SHOTS, Page  # noqa: E402
 
 
 def start(stack, server):
@@ -63,3 +63,15 @@ def look(window):
     """look(server, role): the pages of another controller."""
     window.console()
     return lambda server, role="admin": Page(window, server, role)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A failed test leaves a picture of what the browser showed, and what it complained about."""
+    outcome = yield
+    browser = item.funcargs.get("window")
+    if call.when == "call" and outcome.get_result().failed and browser is not None:
+        with contextlib.suppress(Exception):
+            SHOTS.mkdir(parents=True, exist_ok=True)
+            browser.screenshot(SHOTS / f"failed-{item.name}.png")
+            print("address:", browser.address, "console:", *browser.console(), sep="\n  ")

@@ -81,3 +81,18 @@ def test_no_page_sets_markup_from_text():
 
 def test_files_stay_short():
     assert {p.name: n for p in sources() if (n := len(p.read_text().splitlines())) > 500} == {}
+
+
+def test_pages_call_only_what_every_integrator_can_call():
+    """Each address in the sources is one of openapi.json's."""
+    known = {re.sub(r"\{\w+\}", "{}", path) for path in
+             json.loads((ROOT / "src/controller/openapi.json").read_text())["paths"]}
+    call = re.compile(r"(?:get|getText|post|putFile|useApi)\((?:[\w.() ?]+ \? )?([`\"])(/[^`\"]*)\1")
+    asked = set()
+    for path in sources():
+        for _, address in call.findall(path.read_text()):
+            plain = re.sub(r"\$\{(?:seg\([^}]+\)|verb)\}", "{}", address)
+            asked.add("/api/v1" + re.sub(r"\$\{.*|\?.*", "", plain))
+    assert len(asked) > 15
+    assert {one for one in asked if one not in known and not any(
+        re.fullmatch(re.escape(one).replace(r"\{\}", "[^/]+"), path) for path in known)} == set()

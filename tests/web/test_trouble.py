@@ -1,16 +1,9 @@
 """When things break: a judge dies, the controller restarts, the event stream does not come through."""
 
-import os
-import sys
-
 from harness import wait_until
 
-from controller.tribunald import ROOT
+from controller.judge import Judge as ScriptedJudge
 from programs import HOSTILE, RIGHT, SLOW
-
-sys.path.insert(0, os.fspath(ROOT / "tests/controller"))
-
-from judge import Judge as ScriptedJudge  # noqa: E402
 
 
 def test_a_killed_judge_turns_lost_and_its_task_ends_elsewhere(own, look):
@@ -31,12 +24,11 @@ def test_a_killed_judge_turns_lost_and_its_task_ends_elsewhere(own, look):
 
 def test_a_dead_letter_is_retried_from_its_page(own, look):
     server = own(problems=("a-plus-b",))
-    broken = ScriptedJudge(server, "broken")
+    broken = ScriptedJudge(server, "broken").ready()
     made = server.submit(RIGHT)["submit_id"]
-    task = broken.expect("task")
-    broken.send({"type": "fault", "submit_id": made, "run_lease": task["run_lease"],
-                 "ticket": task["ticket"], "class": "fatal", "message": "the disk <b>broke</b>"})
-    broken.expect("settled", outcome="dead")
+    outcome = broken.settle(broken.task(), kind="fault", message="the disk <b>broke</b>",
+                            **{"class": "fatal"})
+    assert outcome == "dead"
     broken.close()
     own.judge(server, "whole")
     page = look(server).open("/dead-letters").live()

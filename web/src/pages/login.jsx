@@ -28,6 +28,8 @@ export function LoginPage({ next = "/" }) {
     <form class="login panel" onSubmit={enter}>
       <Icon name="key" />
       <h1>{t("login.title")}</h1>
+      {/* Password managers and screen readers look for a name beside a password. */}
+      <input class="sr" name="username" autocomplete="username" value="api-key" readOnly tabIndex={-1} aria-hidden="true" />
       <label class="field block"><span>{t("login.key")}</span>
         <input name="key" type="password" required autocomplete="current-password" autofocus spellcheck={false} /></label>
       <label class="check"><input name="remember" type="checkbox" /> {t("login.remember")}</label>

@@ -33,11 +33,11 @@ class Judge(Server):
     def command(self):
         return [self.find(), "--controller", f"ws://127.0.0.1:{self.controller.port}", "--key-file",
                 f"{self.folder}/key", "--worker-id", self.judge_id, "--concurrency",
-                str(self.concurrency), "--metrics-listen", f"127.0.0.1:{self.port}"]
+                str(self.concurrency), "--languages", str(ROOT / "languages"), "--state",
+                self.folder, "--metrics-listen", f"127.0.0.1:{self.port}"]
 
     def variables_inside(self):
-        return {"TRIBUNAL_BOX": os.environ.get("TRIBUNAL_BOX", str(BUILD / "src/boxd/tribunal-box")),
-                "TRIBUNAL_LANGUAGES": str(ROOT / "languages")}
+        return {"TRIBUNAL_BOX": os.environ.get("TRIBUNAL_BOX", str(BUILD / "src/boxd/tribunal-box"))}
 
     def ready(self):
         return self.state() == "connected"
