@@ -1,6 +1,6 @@
 // pg-boss with bulk insert, and batches of 500 fetched and completed in one call each.
 // usage: node pgboss.mjs URL JOBS; prints jobs per second of enqueue + fetch + complete
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 
 const [url, count] = [process.argv[2], Number(process.argv[3])];
 const boss = new PgBoss({ connectionString: url, max: 4, supervise: false, schedule: false });
@@ -10,7 +10,7 @@ await boss.createQueue("noop");
 const data = { x: "x".repeat(90) };
 const start = process.hrtime.bigint();
 for (let left = count; left > 0; left -= 500)
-  await boss.insert(Array.from({ length: Math.min(500, left) }, () => ({ name: "noop", data })));
+  await boss.insert("noop", Array.from({ length: Math.min(500, left) }, () => ({ data })));
 
 let done = 0;
 const work = async () => {

@@ -382,10 +382,12 @@ struct tq_hooks {
     int (*event)(void *user, struct tq_tx tx, int event, const struct tq_job *job,
                  struct tr_err *err);
     void *user;
+    /* For tracing: a job was enqueued by this handle (in a transaction: when that commits). */
+    void (*inserted)(void *user, const struct tq_item *item, const struct tq_enqueued *out);
 };
 #define TQ_HOOKS_INIT                                                                              \
     {                                                                                              \
-        sizeof(struct tq_hooks), NULL, NULL                                                        \
+        sizeof(struct tq_hooks), NULL, NULL, NULL                                                  \
     }
 
 /* Run one statement on a transaction: parameters are ?1, ?2 … on every engine. Returns the rows

@@ -42,6 +42,7 @@ struct box_cg_tree {
 struct box_cg;
 struct box_cg_driver {
     enum tbox_cgroup mode;
+    int64_t look_us; /* sample() wants to be called so often; 0: the watcher knows when */
     /* Helper: make the folders of a container called `name`, owned by `owner`. */
     int (*make)(struct box_cg *cg, const char *name, uid_t owner, struct tr_err *err);
     /* Helper: the first process enters; again after it has its cgroup namespace. */
@@ -85,6 +86,7 @@ struct box_cg {
     uint32_t pids_limit;
     uint32_t pids_seen;
     struct box_usage before;
+    int64_t begun_us; /* (v1) */
     int64_t pressure_mark;
     int64_t throttled_mark;
     bool marked;

@@ -5,6 +5,8 @@
  * Weaker, and the report and the doctor say so: memory is limited per process (RLIMIT_DATA) and
  * reported as the largest resident set of one of them; CPU time that a process spends after its
  * parent chose not to wait for it is lost until the wall limit; processes are counted per uid.
+ * Shared mappings, which RLIMIT_DATA does not know, are seen by looking at the resident sets every
+ * LOOK_US; files in memory without a path (memfd) do not exist in this mode (seccomp.c).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,6 +22,15 @@
 
 enum {
     PROC /* folder fd of /proc, given by init.c */
+};
+
+enum {
+    /* In this time a program can touch some 40 MiB; a look costs some 20 us for each process. */
+    LOOK_US = 20000,
+    /* /proc/PID/stat behind the name: fields up to utime, and between cstime and the resident set.
+     */
+    FIELD_UTIME = 12,
+    FIELDS_TO_RSS = 6
 };
 
 static int make(struct box_cg *cg, const char *name, uid_t owner, struct tr_err *err)
@@ -51,12 +62,13 @@ static int begin(struct box_cg *cg, const struct tbox_limits *l, struct tr_err *
 {
     reaped(&cg->before);
     cg->pids_seen = 0;
+    cg->limit_bytes = l->memory_bytes;
     return 0;
 }
 
-/* utime, stime, cutime and cstime of one process, in microseconds. The name before them may hold
- * anything but ends at the last ')'. */
-static int64_t process_us(int proc, const char *pid)
+/* utime, stime, cutime and cstime of one process, in microseconds, and its resident set. The name
+ * before them may hold anything but ends at the last ')'. */
+static int64_t process_us(int proc, const char *pid, uint64_t *ret_bytes)
 {
     char path[300];
     char text[1024];
@@ -67,10 +79,13 @@ static int64_t process_us(int proc, const char *pid)
     if (fd < 0 || box_cg_read(fd, text, sizeof(text)) <= 0)
         return 0;
     char *at = strrchr(text, ')');
-    for (int field = 0; at && field < 12; field++)
+    for (int field = 0; at && field < FIELD_UTIME; field++)
         at = strchr(at + 1, ' ');
     for (int i = 0; at && i < 4; i++)
         t[i] = strtoull(at, &at, 10);
+    for (int field = 0; at && field < FIELDS_TO_RSS; field++)
+        at = strchr(at + 1, ' ');
+    *ret_bytes = at ? strtoull(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
     return (int64_t)(t[0] + t[1] + t[2] + t[3]) * (1000000 / sysconf(_SC_CLK_TCK));
 }
 
@@ -87,7 +102,10 @@ static int sample(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
     for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
         if (e->d_name[0] < '1' || e->d_name[0] > '9' || strcmp(e->d_name, "1") == 0)
             continue;
-        ret->cpu_us += process_us(cg->fd[PROC], e->d_name);
+        uint64_t bytes = 0;
+        ret->cpu_us += process_us(cg->fd[PROC], e->d_name, &bytes);
+        if (bytes > cg->limit_bytes)
+            ret->oom_kills = 1; /* by us, in a moment */
         count++;
     }
     if (d)
@@ -136,6 +154,7 @@ static void grown(struct box_cg *cg)
 }
 
 const struct box_cg_driver box_cg_none = {.mode = TBOX_CGROUP_NONE,
+                                          .look_us = LOOK_US,
                                           .make = make,
                                           .enter = enter,
                                           .settle = enter,

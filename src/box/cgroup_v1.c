@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "box/cgroup.h"
 
 enum {
@@ -54,6 +55,10 @@ enum {
 #define REST_SLACK (UINT64_C(512) << 10)
 #define REST_SLACK_CPU (UINT64_C(320) << 10)
 
+/* Kernel memory of some twenty short runs: it comes back in one go when a grace period of RCU ends,
+ * about every ten milliseconds. To wait for less would double the time of short runs. */
+#define REST_KERNEL (UINT64_C(1536) << 10)
+
 /* Half of those 64 pages: what is expected to lie unused on a CPU when the peak is reached. */
 #define AHEAD_HALF (UINT64_C(128) << 10)
 
@@ -66,7 +71,8 @@ enum {
 enum {
     /* Stacks and task structures of many processes come back some milliseconds after their end. */
     REST_TRIES = 40,
-    REST_WAIT_NS = 500000
+    REST_WAIT_NS = 500000,
+    SHORT_US = 3000 /* in a shorter run most likely nothing came back */
 };
 
 static int open_files(struct box_cg *cg, struct tr_err *err)
@@ -244,6 +250,7 @@ static int begin(struct box_cg *cg, const struct tbox_limits *l, struct tr_err *
         read_cpu(cg, &cg->before);
     cg->pids_seen = 0;
     cg->marked = false;
+    cg->begun_us = tr_clock_mono_us();
     return 0;
 }
 
@@ -271,7 +278,8 @@ static uint64_t program_bytes(struct box_cg *cg, uint64_t peak, uint32_t pids)
 {
     uint64_t kernel = cg->kernel_bytes;
 
-    if (cg->marked) { /* it lasted: what waited at its start was given back before its peak */
+    /* It lasted: what waited at its start was given back before its peak, as a rule. */
+    if (tr_clock_mono_us() - cg->begun_us > SHORT_US) {
         uint64_t now = box_cg_read_u64(cg->fd[KERNEL]);
 
         kernel = now < kernel ? now : kernel;
@@ -310,28 +318,33 @@ static uint64_t page_cache(struct box_cg *cg)
     return cache > shared ? cache - shared : 0;
 }
 
-static uint64_t at_rest(const struct box_cg *cg)
+/* How much more is in use than at rest, and whether that is too much for the next run to begin. */
+static bool is_calm(struct box_cg *cg, uint64_t *ret_excess)
 {
-    return cg->floor_bytes + cg->kernel_floor;
+    uint64_t now = box_cg_read_u64(cg->fd[USAGE]);
+    uint64_t kernel = box_cg_read_u64(cg->fd[KERNEL]);
+    uint64_t floor = cg->floor_bytes + cg->kernel_floor;
+
+    *ret_excess = now > floor ? now - floor : 0;
+    return now <= cg->floor_bytes + kernel + cg->slack_bytes &&
+           kernel <= cg->kernel_floor + REST_KERNEL;
 }
 
 static int calm(struct box_cg *cg, struct tr_err *err)
 {
     const struct timespec wait = {.tv_nsec = REST_WAIT_NS};
-    uint64_t now = box_cg_read_u64(cg->fd[USAGE]);
+    uint64_t excess = 0;
 
-    if (now <= at_rest(cg) + cg->slack_bytes)
+    if (is_calm(cg, &excess))
         return 0;
     uint64_t cached = page_cache(cg);
     if (cached > cg->cached_bytes) {
         cg->floor_bytes += cached - cg->cached_bytes;
         cg->cached_bytes = cached;
     }
-    for (int i = 0; i < REST_TRIES && now > at_rest(cg) + cg->slack_bytes; i++) {
+    for (int i = 0; i < REST_TRIES && !is_calm(cg, &excess); i++)
         (void)nanosleep(&wait, NULL);
-        now = box_cg_read_u64(cg->fd[USAGE]);
-    }
-    if (now <= at_rest(cg) + REST_LOST)
+    if (excess <= REST_LOST)
         return 0;
     return tr_fail(err, TR_E_FATAL, 0, "memory of the last run stays charged");
 }

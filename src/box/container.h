@@ -75,7 +75,7 @@ int box_ns_finish(struct tr_err *err);
 struct box_work; /* work.h */
 struct box_mounts;
 int box_mounts_collect(const struct box_config *cfg, struct box_mounts **ret, struct tr_err *err);
-/* Builds the root and goes there. *ret_proc is a folder fd of a writable /proc, or -1. */
+/* Builds the root and goes there. *ret_proc is a folder fd of a /proc of our own, or -1. */
 int box_mounts_build(struct box_mounts *m, const struct box_config *cfg, const struct box_ids *ids,
                      struct box_work *work, int *ret_proc, struct tr_err *err);
 
@@ -89,7 +89,8 @@ struct box_filter {
     unsigned short len;
     uint64_t key[2]; /* opens clone3 and sched_setaffinity to who knows it */
 };
-int box_filter_make(enum tbox_profile profile, struct box_filter *ret, struct tr_err *err);
+int box_filter_make(enum tbox_profile profile, bool no_cgroup, struct box_filter *ret,
+                    struct tr_err *err);
 int box_filter_install(const struct box_filter *f, struct tr_err *err);
 
 /* --- fds.c */

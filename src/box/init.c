@@ -36,7 +36,7 @@ enum {
 struct state {
     const struct box_init *in;
     struct box_work work;
-    int proc; /* writable /proc, or -1 */
+    int proc; /* a /proc that shows everybody, or -1 */
     int oom;  /* our own oom_score_adj, or -1 */
     int pids; /* the last pid given in our namespace, or -1 */
     int signals;

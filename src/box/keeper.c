@@ -269,7 +269,7 @@ static int prepare(struct keeper *k, struct tr_err *err)
                     "no cgroup can be made here, and --strict forbids to run with resource limits "
                     "alone: see `tribunal doctor`");
     if (r == 0)
-        r = box_filter_make(k->cfg->profile, &k->filter, err);
+        r = box_filter_make(k->cfg->profile, k->host.mode == TBOX_CGROUP_NONE, &k->filter, err);
     if (r < 0)
         return r;
     (void)snprintf(prefix, sizeof(prefix), "tribunal-%u-", k->slot.number);

@@ -299,8 +299,21 @@ static int mount_work(const struct box_config *cfg, const struct box_ids *ids,
     return 0;
 }
 
-/* Read-only to the program; our own writable view is a detached clone that has no path. Where the
- * kernel refuses a new /proc (a container whose own one is masked) the folder stays empty. */
+/* The first process's own view: detached, so no path leads there, and with the program's processes,
+ * which the one inside hides from everybody but their owner. */
+static int own_proc(void)
+{
+    tr_autoclose int fs = (int)syscall(SYS_fsopen, "proc", FSOPEN_CLOEXEC);
+
+    if (fs < 0 || syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "subset", "pid", 0) < 0 ||
+        syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+        return -1;
+    return (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC,
+                        MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+}
+
+/* Read-only to the program. Where the kernel refuses a new /proc (a container whose own one is
+ * masked) the folder stays empty. */
 static int mount_proc(int *ret_proc, struct tr_err *err)
 {
     const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
@@ -313,7 +326,7 @@ static int mount_proc(int *ret_proc, struct tr_err *err)
             return 0;
         return tr_fail(err, TR_E_IO, errno, "mount /proc");
     }
-    *ret_proc = (int)syscall(SYS_open_tree, AT_FDCWD, "proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    *ret_proc = own_proc();
     if (*ret_proc < 0 || set_attr(AT_FDCWD, "proc", 0, MOUNT_ATTR_RDONLY) < 0)
         return tr_fail(err, TR_E_IO, errno, "make /proc read-only");
     return 0;

@@ -99,7 +99,9 @@ static int try_filter(void)
 {
     struct box_filter f = {0};
 
-    return box_filter_make(TBOX_RUN, &f, NULL) < 0 || box_filter_install(&f, NULL) < 0 ? EINVAL : 0;
+    return box_filter_make(TBOX_RUN, false, &f, NULL) < 0 || box_filter_install(&f, NULL) < 0
+               ? EINVAL
+               : 0;
 }
 
 static void kernel_row(struct probe *p)
@@ -183,7 +185,7 @@ static void filter_row(struct probe *p)
     struct box_filter f = {0};
     int e = in_child(0, try_filter);
 
-    (void)box_filter_make(TBOX_RUN, &f, NULL);
+    (void)box_filter_make(TBOX_RUN, false, &f, NULL);
     found(&row, e == 0 ? "filter of %u instructions installed" : "refused (%u instructions)",
           f.len);
     if (e != 0)

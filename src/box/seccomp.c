@@ -166,7 +166,6 @@ static const char *const allowed[] = {
     "munlock",
     "mlockall",
     "munlockall",
-    "memfd_create",
     "membarrier",
     "pkey_alloc",
     "pkey_free",
@@ -426,7 +425,8 @@ static int add_special(scmp_filter_ctx f, const uint64_t key[2])
     return r;
 }
 
-static int add_rules(scmp_filter_ctx f, enum tbox_profile profile, const uint64_t key[2])
+static int add_rules(scmp_filter_ctx f, enum tbox_profile profile, bool no_cgroup,
+                     const uint64_t key[2])
 {
     int r = add_names(f, allowed, TR_ARRAY_LEN(allowed), SCMP_ACT_ALLOW);
 
@@ -442,6 +442,9 @@ static int add_rules(scmp_filter_ctx f, enum tbox_profile profile, const uint64_
         r = add_values(f, SCMP_SYS(ioctl), 1, ioctl_commands, TR_ARRAY_LEN(ioctl_commands));
     if (r == 0)
         r = add_values(f, SCMP_SYS(prctl), 0, prctl_options, TR_ARRAY_LEN(prctl_options));
+    /* Files in memory that no cgroup counts and no folder bounds: 64 MiB for each descriptor. */
+    if (r == 0 && !no_cgroup)
+        r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(memfd_create), 0);
     /* Build caches (go, cargo) lock their files; a compiler gets them, a program does not. */
     if (r == 0 && profile == TBOX_COMPILE)
         r = add_values(f, SCMP_SYS(fcntl), 1, fcntl_locks, TR_ARRAY_LEN(fcntl_locks));
@@ -476,7 +479,8 @@ static int export(scmp_filter_ctx f, struct box_filter *ret, struct tr_err *err)
     return 0;
 }
 
-int box_filter_make(enum tbox_profile profile, struct box_filter *ret, struct tr_err *err)
+int box_filter_make(enum tbox_profile profile, bool no_cgroup, struct box_filter *ret,
+                    struct tr_err *err)
 {
     scmp_filter_ctx f = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 
@@ -488,7 +492,7 @@ int box_filter_make(enum tbox_profile profile, struct box_filter *ret, struct tr
     if (r == 0)
         r = seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (r == 0)
-        r = add_rules(f, profile, ret->key);
+        r = add_rules(f, profile, no_cgroup, ret->key);
     if (r < 0)
         r = tr_fail(err, TR_E_IO, -r, "make the seccomp filter");
     else

@@ -165,6 +165,8 @@ static int64_t next_look_us(const struct box_watch *w, const struct tbox_limits 
         wait = l->wall_us - passed + 1;
     if (!marked && wait > MARK_US)
         wait = MARK_US;
+    if (w->cg->driver->look_us > 0 && wait > w->cg->driver->look_us)
+        wait = w->cg->driver->look_us;
     if (w->idle_us > 0 && wait > w->idle_us / IDLE_LOOKS)
         wait = w->idle_us / IDLE_LOOKS;
     return wait > 0 ? wait : 0;

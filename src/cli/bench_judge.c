@@ -31,17 +31,11 @@ enum {
 };
 
 struct options {
-    struct slot_options slot;
-    bool json;
+    struct slot_options slot; /* first: see cli_doc */
     int64_t rounds;
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, json),
-     .doc = "print one JSON document",
-     .flags = TR_CONF_CLI_ONLY},
     {.name = "rounds",
      .type = TR_CONF_INT,
      .at = offsetof(struct options, rounds),
@@ -51,7 +45,6 @@ static const struct tr_conf_item items[] = {
      .unit = "N",
      .doc = "how often to measure; medians are shown",
      .flags = TR_CONF_CLI_ONLY},
-    SLOT_ITEMS(struct options, slot),
 };
 
 static const struct cli_doc judge_doc = {
@@ -60,6 +53,7 @@ static const struct cli_doc judge_doc = {
     .summary = "Judges a C++ A+B with 20 tests, compiled before and not.",
     .items = items,
     .count = TR_ARRAY_LEN(items),
+    .slot = true,
 };
 
 static const struct cli_doc compile_doc = {
@@ -69,6 +63,7 @@ static const struct cli_doc compile_doc = {
         "Compiles each language's small program plainly, with precompiled headers, and kept.",
     .items = items,
     .count = TR_ARRAY_LEN(items),
+    .slot = true,
 };
 
 static const char a_plus_b[] = "#include <bits/stdc++.h>\n"
@@ -366,7 +361,7 @@ int bench_judge(int argc, char **argv)
         return code;
     if (measure(&o, &n, &err) < 0)
         return cli_fail(&run, &err);
-    if (o.json)
+    if (o.slot.json)
         show_json(&n);
     else
         show(&n);
@@ -425,7 +420,7 @@ static int bench_language(const struct options *o, const struct tr_lang *lang, j
         r = compile_ms(o, lang->slug, KEPT, &ms[KEPT], err);
     if (r < 0)
         return r;
-    if (!o->json) {
+    if (!o->slot.json) {
         (void)printf("%-11s plain %8.1f ms", lang->slug, ms[PLAIN]);
         if (lang->pch)
             (void)printf("  precompiled headers %8.1f ms", ms[HEADERS]);
@@ -464,7 +459,7 @@ int bench_compile(int argc, char **argv)
         if (tr_judge_warm(s.judge, lang, &err) < 0 || bench_language(&o, lang, list, &err) < 0)
             return cli_fail(&run, &err);
     }
-    if (o.json) {
+    if (o.slot.json) {
         TR_CLEANUP(tr_json_unrefp)
         json_t *j = json_pack("{s:s, s:O}", "bench", "compile", "languages", list);
 

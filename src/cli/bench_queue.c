@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tribunal/queue_worker.h>
+
 #include "base/cleanup.h"
 #include "cli/bench.h"
 #include "cli/bench_queue.h"
@@ -12,6 +14,7 @@
 struct options {
     struct queue_common common;
     int64_t jobs, threads, batch, payload, hold_us, samples;
+    bool worker;
 };
 
 static const struct tr_conf_item items[] = {
@@ -24,6 +27,11 @@ static const struct tr_conf_item items[] = {
     QUEUE_NUMBER("samples", samples, "200", 1, 100000, "jobs whose latency is taken"),
     QUEUE_TIME("hold", hold_us, "0",
                "also run this long with a snapshot held open, and a third of it before and after"),
+    {.name = "worker",
+     .type = TR_CONF_BOOL,
+     .at = offsetof(struct options, worker),
+     .doc = "measure the worker: no-op handlers in threads and in processes, and its latency",
+     .flags = TR_CONF_CLI_ONLY},
 };
 
 static const struct cli_doc doc = {
@@ -96,6 +104,32 @@ static int measure(const struct bench *b, const struct options *o, tq *q, struct
     return r < 0 ? r : bench_wipe(q, err);
 }
 
+/* --worker: the numbers of tq_worker alone. The handle is closed first, for the children's sake. */
+static int worker_numbers(const struct bench *b, const struct options *o, tq **q,
+                          struct tr_err *err)
+{
+    double threads = 0, processes = 0;
+    int64_t p50 = 0, p99 = 0;
+
+    tq_close(TR_TAKE(*q));
+    int r = bench_worker(b, TQ_THREADS, &threads, err);
+    if (r >= 0)
+        r = bench_worker(b, TQ_PROCESSES, &processes, err);
+    if (r >= 0)
+        r = bench_worker_latency(b, (int)o->samples, &p50, &p99, err);
+    if (r >= 0)
+        r = prepare(b, q, err);
+    if (r < 0)
+        return r;
+    (void)printf(o->common.json
+                     ? "{\"jobs\": %lld, \"threads\": %.0f, \"processes\": %.0f, \"start_p50_us\": "
+                       "%lld, \"start_p99_us\": %lld}\n"
+                     : "%lld no-op jobs, enqueue to history: %.0f jobs/s in threads, %.0f in "
+                       "processes\nenqueue to start, idle: p50 %lld us, p99 %lld us\n",
+                 (long long)b->jobs, threads, processes, (long long)p50, (long long)p99);
+    return 0;
+}
+
 static void print_json(const struct numbers *n, const struct bench *b)
 {
     (void)printf("{\"jobs\": %lld, \"threads\": %d, \"batch\": %d, \"steps\": [",
@@ -158,9 +192,11 @@ int bench_queue(int argc, char **argv)
     memset(bytes, 'x', (size_t)o.payload);
     int r = prepare(&b, &q, &err);
     if (r >= 0)
-        r = measure(&b, &o, q, &n, &err);
+        r = o.worker ? worker_numbers(&b, &o, &q, &err) : measure(&b, &o, q, &n, &err);
     if (r < 0)
         return cli_fail(&run, &err);
+    if (o.worker)
+        return CLI_OK;
     if (o.common.json)
         print_json(&n, &b);
     else

@@ -35,6 +35,12 @@ int bench_latency(const struct bench *b, int samples, int64_t *ret_p50, int64_t 
 /* Offered load for `seconds`, with or without a snapshot held open: jobs per second in the last
  * quarter. */
 int bench_held(const struct bench *b, bool held, int seconds, double *ret_rate, struct tr_err *err);
+/* Jobs per second from the first enqueue to the last settlement of handlers that do nothing,
+ * through a worker with `threads` executors and `batch` jobs ahead. mode: enum tq_worker_mode. */
+int bench_worker(const struct bench *b, int mode, double *ret_rate, struct tr_err *err);
+/* From enqueue to the start of the handler, an idle worker, microseconds. */
+int bench_worker_latency(const struct bench *b, int samples, int64_t *ret_p50, int64_t *ret_p99,
+                         struct tr_err *err);
 /* Empty the queue that the measurements use. */
 int bench_wipe(tq *q, struct tr_err *err);
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/nats_opts.h"
+#include "cli/slot.h"
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
@@ -115,11 +116,16 @@ bool cli_begin(struct cli_run *run, const struct cli_doc *doc, void *into, int a
     struct tr_err err = TR_ERR_INIT;
 
     struct shared unread = {.farm_slots = 0};
+    struct slot_options unread_slot = {0};
 
     *run = (struct cli_run){.doc = doc};
     const struct tr_conf_table tables[] = {
         {.items = common_items, .count = TR_ARRAY_LEN(common_items), .into = &run->common},
         {.items = doc->items, .count = doc->count, .into = into},
+        {.items = slot_items,
+         .count = slot_items_count,
+         .into = doc->slot ? into : &unread_slot,
+         .foreign = !doc->slot},
         {.items = shared_items,
          .count = TR_ARRAY_LEN(shared_items),
          .into = &unread,

@@ -45,6 +45,7 @@ struct cli_doc {
     const char *examples;
     const struct tr_conf_item *items; /* fills `into` of cli_begin() */
     size_t count;
+    bool slot; /* it judges: `into` begins with a struct slot_options, see cli/slot.h */
     size_t args_min, args_max;
 };
 

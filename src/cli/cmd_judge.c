@@ -19,11 +19,10 @@
 #include "judge/task.h"
 
 struct options {
-    struct slot_options slot;
+    struct slot_options slot; /* first: see cli_doc */
     const char *problem;
     const char *lang;
     const char *transcript;
-    bool json;
     bool all;
     bool task;
 };
@@ -49,11 +48,6 @@ static const struct tr_conf_item items[] = {
      .unit = "FILE",
      .doc = "write down there what program and interactor said to each other",
      .flags = TR_CONF_CLI_ONLY},
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, json),
-     .doc = "print the result message instead of a table",
-     .flags = TR_CONF_CLI_ONLY},
     {.name = "all",
      .type = TR_CONF_BOOL,
      .at = offsetof(struct options, all),
@@ -64,7 +58,6 @@ static const struct tr_conf_item items[] = {
      .at = offsetof(struct options, task),
      .doc = "FILE is a task message: language, limits and tests are its own",
      .flags = TR_CONF_CLI_ONLY},
-    SLOT_ITEMS(struct options, slot),
 };
 
 static const struct cli_doc doc = {
@@ -78,6 +71,7 @@ static const struct cli_doc doc = {
                 "  tribunal judge guess.py -p examples/problems/guess --transcript talk.txt\n",
     .items = items,
     .count = TR_ARRAY_LEN(items),
+    .slot = true,
     .args_min = 1,
     .args_max = 1,
 };
@@ -259,7 +253,8 @@ static int judge_it(struct session *s, struct tr_err *err)
         return r;
     if (s->o->transcript && !talk)
         return tr_fail(err, TR_E_IO, errno, "open '%s' for the transcript", s->o->transcript);
-    struct watcher w = {.problem = &s->problem, .view = s->o->json ? NULL : &view, .talk = talk};
+    struct watcher w = {
+        .problem = &s->problem, .view = s->o->slot.json ? NULL : &view, .talk = talk};
     job.events = (struct tr_judge_events){.arg = &w,
                                           .compiled = on_compiled,
                                           .ended = on_ended,
@@ -270,9 +265,9 @@ static int judge_it(struct session *s, struct tr_err *err)
         return r;
     if (talk && (fflush(talk) != 0 || ferror(talk)))
         return tr_fail(err, TR_E_IO, errno, "write the transcript '%s'", s->o->transcript);
-    if (s->o->json && print_json(s, &o) != CLI_OK)
+    if (s->o->slot.json && print_json(s, &o) != CLI_OK)
         return tr_fail(err, TR_E_IO, 0, "cannot print the result");
-    if (!s->o->json)
+    if (!s->o->slot.json)
         judge_view_end(&view, &o);
     return o.score.verdict == TR_V_AC   ? CLI_OK
            : o.score.verdict == TR_V_JE ? CLI_FAULT
@@ -282,7 +277,7 @@ static int judge_it(struct session *s, struct tr_err *err)
 /* With --json a fault is a document too. */
 static int fail(const struct cli_run *run, const struct options *o, const struct tr_err *err)
 {
-    if (o->json) {
+    if (o->slot.json) {
         TR_CLEANUP(tr_json_unrefp) json_t *text = tr_json_clean(err->msg, strlen(err->msg), 1024);
         TR_CLEANUP(tr_json_unrefp)
         json_t *j = json_pack("{s:s, s:O}", "type", "error", "error", text);

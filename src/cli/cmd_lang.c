@@ -12,23 +12,16 @@
 #include "codec/json.h"
 
 struct options {
-    struct slot_options slot;
-    bool json;
+    struct slot_options slot; /* first: see cli_doc */
     bool test;
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, json),
-     .doc = "print one JSON document",
-     .flags = TR_CONF_CLI_ONLY},
     {.name = "test",
      .type = TR_CONF_BOOL,
      .at = offsetof(struct options, test),
      .doc = "judge each language's own small program as well",
      .flags = TR_CONF_CLI_ONLY},
-    SLOT_ITEMS(struct options, slot),
 };
 
 static const struct cli_doc list_doc = {
@@ -39,6 +32,7 @@ static const struct cli_doc list_doc = {
         "system folders (/usr …) to be seen inside the sandbox; one in a home folder is not.",
     .items = items,
     .count = TR_ARRAY_LEN(items),
+    .slot = true,
 };
 
 static const struct cli_doc warm_doc = {
@@ -49,6 +43,7 @@ static const struct cli_doc warm_doc = {
         "contestant does not wait for it. Quick when it was done before.",
     .items = items,
     .count = TR_ARRAY_LEN(items),
+    .slot = true,
 };
 
 /* "1 2" in, "3" out. */
@@ -133,13 +128,13 @@ static int cmd_list(int argc, char **argv)
 
         look(&s, &o, &langs->list[i], &w);
         usable += w.usable;
-        if (o.json)
+        if (o.slot.json)
             (void)json_array_append_new(list, row_json(&w));
         else
             (void)printf("%-11s %-8s %-24s %s\n", w.lang->slug, w.usable ? "usable" : "missing",
                          w.lang->name, w.usable ? w.version : w.why.msg);
     }
-    if (o.json) {
+    if (o.slot.json) {
         (void)json_dumpf(list, stdout, JSON_INDENT(2));
         (void)putchar('\n');
     }

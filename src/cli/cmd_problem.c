@@ -21,19 +21,13 @@
 #include "codec/json.h"
 
 struct options {
-    struct slot_options slot;
-    bool json;
+    struct slot_options slot; /* first: see cli_doc */
     bool lint;
     int64_t times;
     struct tr_conf_list langs;
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, json),
-     .doc = "print one JSON document",
-     .flags = TR_CONF_CLI_ONLY},
     {.name = "lint",
      .type = TR_CONF_BOOL,
      .at = offsetof(struct options, lint),
@@ -55,7 +49,6 @@ static const struct tr_conf_item items[] = {
      .unit = "SLUG",
      .doc = "only submissions in these languages",
      .flags = TR_CONF_CLI_ONLY},
-    SLOT_ITEMS(struct options, slot),
 };
 
 static const struct cli_doc doc = {
@@ -68,6 +61,7 @@ static const struct cli_doc doc = {
     .examples = "  tribunal problem check examples/problems/a-plus-b\n",
     .items = items,
     .count = TR_ARRAY_LEN(items),
+    .slot = true,
     .args_min = 1,
     .args_max = 1,
 };
@@ -104,7 +98,7 @@ static void report_row(struct check *c, const struct one *one, const char *lang,
 {
     const char *want = one->want.words;
 
-    if (c->o->json) {
+    if (c->o->slot.json) {
         json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:I, s:b}", "folder", one->folder,
                                 "file", one->file, "language", lang, "expected", want, "verdict",
                                 tr_verdict_id(o->score.verdict), "score",
@@ -169,7 +163,7 @@ static int judge_one(struct check *c, const struct one *one, struct tr_err *err)
     int r = tr_judge_version(c->slot.judge, lang, version, sizeof(version), err);
     if (r == TR_E_NOTFOUND || r == TR_E_UNSUPPORTED || r == TR_E_DENIED) {
         c->skipped++;
-        if (!c->o->json)
+        if (!c->o->slot.json)
             (void)fprintf(c->out, "skip  %s/%s: %s is not usable here\n", one->folder, one->file,
                           lang->name);
         return 0;
@@ -280,7 +274,7 @@ static void print_head(struct check *c)
 {
     const struct tr_problem *p = &c->p.problem;
 
-    if (c->o->json)
+    if (c->o->slot.json)
         return;
     (void)fprintf(c->out, "%s (%s): %zu tests in %zu groups, %lld ms, %lld MiB\n",
                   *p->name ? p->name : "problem", p->format, p->ntests, p->ngroups,
@@ -289,7 +283,7 @@ static void print_head(struct check *c)
 
 static void print_end(struct check *c)
 {
-    if (c->o->json) {
+    if (c->o->slot.json) {
         TR_CLEANUP(tr_json_unrefp)
         json_t *j = json_pack(
             "{s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:O}", "problem", c->p.problem.name, "format",

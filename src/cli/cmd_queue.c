@@ -19,6 +19,7 @@ static const struct cli_command commands[] = {
     {"pause", "let no job of a queue start", cmd_queue_pause},
     {"resume", "let jobs of a queue start again", cmd_queue_resume},
     {"config", "limits, backoff and retention of a queue", cmd_queue_config},
+    {"work", "run a command for each job", cmd_queue_work},
     {"reclaim", "take back expired leases now", cmd_queue_reclaim},
 };
 

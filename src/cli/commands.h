@@ -9,6 +9,7 @@ int cmd_bench(int argc, char **argv); /* a group; its members: cli/bench.h */
 int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_judge(int argc, char **argv);
+int cmd_keys(int argc, char **argv);
 int cmd_lang(int argc, char **argv);
 int cmd_problem(int argc, char **argv);
 int cmd_run(int argc, char **argv);
@@ -34,5 +35,6 @@ int cmd_queue_resume(int argc, char **argv);
 int cmd_queue_retry(int argc, char **argv);
 int cmd_queue_show(int argc, char **argv);
 int cmd_queue_stats(int argc, char **argv);
+int cmd_queue_work(int argc, char **argv);
 
 #endif

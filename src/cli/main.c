@@ -15,6 +15,7 @@ static const struct cli_command commands[] = {
     {"problem", "check a problem package", cmd_problem},
     {"run", "run one command in the box", cmd_run},
     {"doctor", "what this host gives the sandbox, and how to get more", cmd_doctor},
+    {"keys", "keys of clients and judges", cmd_keys},
     {"queue", "look after the job queue in a database", cmd_queue},
     {"bench", "measure a part of the system", cmd_bench},
     {"config", "check a configuration file or print a sample", cmd_config},

@@ -16,6 +16,21 @@
 #include "base/fs.h"
 #include "data/unzip.h"
 
+/* Where a command's options begin. */
+struct options {
+    struct slot_options slot;
+};
+
+const struct tr_conf_item slot_items[] = {
+    SLOT_ITEMS(struct options, slot),
+    {.name = "json",
+     .type = TR_CONF_BOOL,
+     .at = offsetof(struct options, slot.json),
+     .doc = "print one JSON document",
+     .flags = TR_CONF_CLI_ONLY},
+};
+const size_t slot_items_count = TR_ARRAY_LEN(slot_items);
+
 /* The cores that we may use, in order; false when there are fewer than wanted. */
 static bool pick_cpus(int *cpus, size_t want)
 {

@@ -11,6 +11,11 @@
 #include "judge/opts.h"
 #include "judge/problem.h"
 
+/* The rows for a struct slot_options: a command whose cli_doc says `.slot` has them, and --json.
+ * They may stand in the file that all commands read. */
+extern const struct tr_conf_item slot_items[];
+extern const size_t slot_items_count;
+
 struct slot {
     struct tr_judge *judge;
     int cpus[TR_JUDGE_JOBS_MAX];

@@ -151,9 +151,9 @@ int conn_flush(struct conn *c)
         o->sent += now;
         if (o->sent == o->note->len)
             drop_first(c);
-    }
-    if (c->first) {
-        (void)lws_callback_on_writable(c->wsi);
+        /* one write for each callback: the closing frame is another */
+        if (c->first || c->close_code)
+            (void)lws_callback_on_writable(c->wsi);
         return 0;
     }
     if (c->close_code && c->kind != CONN_HTTP)

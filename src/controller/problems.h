@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "data/hash.h"
+#include "codec/sha256.h"
 
 struct ctl;
 struct problems;

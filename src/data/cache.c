@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/rand.h"
-#include "data/hash.h"
+#include "codec/sha256.h"
 
 struct tr_cache {
     int root;

@@ -21,7 +21,7 @@
 struct walk {
     const char *folder;
     uint64_t files, bytes;
-    struct tr_hash *hash;
+    struct tr_sha256 *hash;
     zip_t *zip;
     bool contents; /* hash what is in the files, not their times */
 };
@@ -31,19 +31,19 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static void hash_number(struct tr_hash *h, uint64_t n)
+static void hash_number(struct tr_sha256 *h, uint64_t n)
 {
     char text[24];
 
     (void)snprintf(text, sizeof(text), "%" PRIu64, n);
-    tr_hash_add_text(h, text);
+    tr_sha256_add_text(h, text);
 }
 
 static int hash_file(struct walk *w, const FTSENT *e, const char *name, struct tr_err *err)
 {
     const struct stat *st = e->fts_statp;
 
-    tr_hash_add_text(w->hash, name);
+    tr_sha256_add_text(w->hash, name);
     hash_number(w->hash, (uint64_t)st->st_size);
     if (!w->contents) {
         hash_number(w->hash, (uint64_t)st->st_mtim.tv_sec);
@@ -55,9 +55,9 @@ static int hash_file(struct walk *w, const FTSENT *e, const char *name, struct t
     tr_autoclose int fd = open(e->fts_accpath, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return tr_fail(err, TR_E_IO, errno, "open '%s'", name);
-    int r = tr_hash_fd(fd, hex, err);
+    int r = tr_sha256_fd(fd, hex, err);
     if (r == 0)
-        tr_hash_add_text(w->hash, hex);
+        tr_sha256_add_text(w->hash, hex);
     return r;
 }
 
@@ -135,14 +135,14 @@ static int walk(struct walk *w, struct tr_err *err)
 static int hash_folder(const char *folder, bool contents, char out[static TR_SHA256_HEX],
                        struct tr_err *err)
 {
-    TR_CLEANUP(tr_hash_freep) struct tr_hash *h = tr_hash_new();
+    TR_CLEANUP(tr_sha256_freep) struct tr_sha256 *h = tr_sha256_new();
     struct walk w = {.folder = folder, .hash = h, .contents = contents};
 
     if (!h)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory to hash '%s'", folder);
     int r = walk(&w, err);
     if (r == 0)
-        tr_hash_hex(h, out);
+        tr_sha256_end_hex(h, out);
     return r;
 }
 
@@ -179,5 +179,5 @@ int tr_pack_zip(const char *folder, const char *path, char out[static TR_SHA256_
     if (fd < 0 || fstat(fd, &st) < 0 || fsync(fd) < 0)
         return tr_fail(err, TR_E_IO, errno, "open '%s'", path);
     *ret_size = (uint64_t)st.st_size;
-    return tr_hash_fd(fd, out, err);
+    return tr_sha256_fd(fd, out, err);
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "data/hash.h"
+#include "codec/sha256.h"
 
 enum {
     TR_PACK_FILES_MAX = 10000 /* as many as unpacking takes */

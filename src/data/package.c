@@ -42,7 +42,7 @@ int tr_package_add(struct tr_cache *c, int fd, const char *sha256, int *ret_dirf
 {
     char key[TR_SHA256_HEX];
     tr_autoclose int lock = -1;
-    int r = tr_hash_fd(fd, key, err);
+    int r = tr_sha256_fd(fd, key, err);
 
     if (r < 0)
         return r;

@@ -5,8 +5,8 @@
 #ifndef DATA_PACKAGE_H
 #define DATA_PACKAGE_H
 
+#include "codec/sha256.h"
 #include "data/cache.h"
-#include "data/hash.h"
 #include "data/unzip.h"
 
 /* The unpacked folder of an archive that is in the cache already; TR_E_NOTFOUND when it is not, and

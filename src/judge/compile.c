@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/rand.h"
 #include "codec/json.h"
-#include "data/hash.h"
+#include "codec/sha256.h"
 #include "judge/judge_private.h"
 
 enum {
@@ -30,7 +30,7 @@ enum {
 
 /* Who compiles, without asking it: path, size and date change with every update. Running
  * "g++ --version" each time would cost more than all the rest of a cached answer. */
-static void hash_compiler(struct tr_hash *h, const struct tr_lang *lang, const char *root)
+static void hash_compiler(struct tr_sha256 *h, const struct tr_lang *lang, const char *root)
 {
     static const char *const places[] = {"/usr/local/bin", "/usr/bin", "/bin"};
     const char *name = lang->compile.words[0];
@@ -43,50 +43,50 @@ static void hash_compiler(struct tr_hash *h, const struct tr_lang *lang, const c
         else
             (void)snprintf(path, sizeof(path), "%s%s/%s", root ? root : "", places[i], name);
         if (stat(path, &st) == 0) {
-            tr_hash_add_text(h, path);
-            tr_hash_add(h, &st.st_size, sizeof(st.st_size));
-            tr_hash_add(h, &st.st_mtim, sizeof(st.st_mtim));
+            tr_sha256_add_text(h, path);
+            tr_sha256_add(h, &st.st_size, sizeof(st.st_size));
+            tr_sha256_add(h, &st.st_mtim, sizeof(st.st_mtim));
             return;
         }
     }
 }
 
 /* Headers that an operator exchanges: the folder's date changes with each. */
-static void hash_include(struct tr_hash *h, const char *folder)
+static void hash_include(struct tr_sha256 *h, const char *folder)
 {
     struct stat st;
 
-    tr_hash_add_text(h, folder);
+    tr_sha256_add_text(h, folder);
     if (stat(folder, &st) == 0)
-        tr_hash_add(h, &st.st_mtim, sizeof(st.st_mtim));
+        tr_sha256_add(h, &st.st_mtim, sizeof(st.st_mtim));
 }
 
 static int cache_key(const struct tr_judge *j, const struct compile_job *job, const char *root,
                      char key[static TR_SHA256_HEX], struct tr_err *err)
 {
-    TR_CLEANUP(tr_hash_freep) struct tr_hash *h = tr_hash_new();
+    TR_CLEANUP(tr_sha256_freep) struct tr_sha256 *h = tr_sha256_new();
 
     if (!h)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory to hash a source");
-    tr_hash_add_text(h, "compile 2"); /* raise it when what is kept changes its meaning */
-    tr_hash_add_text(h, root);
-    tr_hash_add_text(h, job->lang->artifact);
+    tr_sha256_add_text(h, "compile 2"); /* raise it when what is kept changes its meaning */
+    tr_sha256_add_text(h, root);
+    tr_sha256_add_text(h, job->lang->artifact);
     for (size_t i = 0; i < job->lang->compile.count; i++)
-        tr_hash_add_text(h, job->lang->compile.words[i]);
-    tr_hash_add_text(h, "env");
+        tr_sha256_add_text(h, job->lang->compile.words[i]);
+    tr_sha256_add_text(h, "env");
     for (size_t i = 0; i < job->lang->env.count; i++)
-        tr_hash_add_text(h, job->lang->env.words[i]);
+        tr_sha256_add_text(h, job->lang->env.words[i]);
     hash_compiler(h, job->lang, root);
     if (job->helper && j->o.include)
         hash_include(h, j->o.include);
     for (size_t i = 0; i < job->nsources; i++) {
         uint64_t len = job->sources[i].len;
 
-        tr_hash_add_text(h, job->sources[i].name);
-        tr_hash_add(h, &len, sizeof(len));
-        tr_hash_add(h, job->sources[i].bytes, job->sources[i].len);
+        tr_sha256_add_text(h, job->sources[i].name);
+        tr_sha256_add(h, &len, sizeof(len));
+        tr_sha256_add(h, job->sources[i].bytes, job->sources[i].len);
     }
-    tr_hash_hex(h, key);
+    tr_sha256_end_hex(h, key);
     return 0;
 }
 

@@ -21,7 +21,8 @@ struct slot_options {
     int64_t jobs;
     int64_t idle_us;
     bool no_cache;
-    bool no_pch;
+    bool no_pch; /* no option: bench compares with it */
+    bool json;   /* of commands alone: no row here */
 };
 
 /* Rows for an option table; `opts` is its options struct and `member` a struct slot_options in
@@ -32,12 +33,14 @@ struct slot_options {
      .type = TR_CONF_STRING,                                                                       \
      .at = offsetof(opts, member.languages),                                                       \
      .unit = "DIR",                                                                                \
-     .doc = "folder of language files"},                                                           \
+     .doc = "folder of language files",                                                            \
+     .flags = TR_CONF_IN_FILE},                                                                    \
         {.name = "cache",                                                                          \
          .type = TR_CONF_STRING,                                                                   \
          .at = offsetof(opts, member.cache),                                                       \
          .unit = "DIR",                                                                            \
-         .doc = "folder for compiled programs and precompiled headers"},                           \
+         .doc = "folder for compiled programs and precompiled headers",                            \
+         .flags = TR_CONF_IN_FILE},                                                                \
         {.name = "cache-size",                                                                     \
          .type = TR_CONF_SIZE,                                                                     \
          .at = offsetof(opts, member.cache_size),                                                  \
@@ -45,17 +48,20 @@ struct slot_options {
          .min = 1 << 20,                                                                           \
          .max = INT64_MAX,                                                                         \
          .unit = "SIZE",                                                                           \
-         .doc = "most that compiled programs may take"},                                           \
+         .doc = "most that compiled programs may take",                                            \
+         .flags = TR_CONF_IN_FILE},                                                                \
         {.name = "include",                                                                        \
          .type = TR_CONF_STRING,                                                                   \
          .at = offsetof(opts, member.include),                                                     \
          .unit = "DIR",                                                                            \
-         .doc = "folder with headers for checkers, such as testlib.h"},                            \
+         .doc = "folder with headers for checkers, such as testlib.h",                             \
+         .flags = TR_CONF_IN_FILE},                                                                \
         {.name = "root",                                                                           \
          .type = TR_CONF_LIST,                                                                     \
          .at = offsetof(opts, member.roots),                                                       \
          .unit = "NAME=DIR",                                                                       \
-         .doc = "unpacked file system for a language's docker_image"},                             \
+         .doc = "unpacked file system for a language's docker_image",                              \
+         .flags = TR_CONF_IN_FILE},                                                                \
         {.name = "idle",                                                                           \
          .type = TR_CONF_DURATION,                                                                 \
          .at = offsetof(opts, member.idle_us),                                                     \
@@ -63,15 +69,17 @@ struct slot_options {
          .min = 10000,                                                                             \
          .max = INT64_C(600000000),                                                                \
          .unit = "TIME",                                                                           \
-         .doc = "a program that waits this long without using a CPU is stopped (ILE)"},            \
+         .doc = "a program that waits this long without using a CPU is stopped (ILE)",             \
+         .flags = TR_CONF_IN_FILE},                                                                \
         {.name = "no-cache",                                                                       \
          .type = TR_CONF_BOOL,                                                                     \
          .at = offsetof(opts, member.no_cache),                                                    \
-         .doc = "compile anew and keep nothing"},                                                  \
+         .doc = "compile anew and keep nothing",                                                   \
+         .flags = TR_CONF_IN_FILE},                                                                \
     {                                                                                              \
         .name = "jobs", .letter = 'j', .type = TR_CONF_INT, .at = offsetof(opts, member.jobs),     \
         .fallback = "1", .min = 1, .max = TR_JUDGE_JOBS_MAX, .unit = "N",                          \
-        .doc = "tests at once, each on a core of its own"                                          \
+        .doc = "tests at once, each on a core of its own", .flags = TR_CONF_IN_FILE                \
     }
 
 /* NOLINTEND(bugprone-macro-parentheses) */

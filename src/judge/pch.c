@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "data/hash.h"
+#include "codec/sha256.h"
 #include "judge/judge_private.h"
 
 enum {
@@ -52,23 +52,23 @@ static int header_command(const struct tr_lang *lang, struct tr_arena *arena, st
 
 static int folder_key(const struct tr_lang *lang, char key[static TR_SHA256_HEX])
 {
-    TR_CLEANUP(tr_hash_freep) struct tr_hash *h = tr_hash_new();
+    TR_CLEANUP(tr_sha256_freep) struct tr_sha256 *h = tr_sha256_new();
     char path[512];
     struct stat st;
 
     if (!h)
         return TR_E_NOMEM;
-    tr_hash_add_text(h, "pch 1");
+    tr_sha256_add_text(h, "pch 1");
     for (size_t i = 0; i < lang->compile.count; i++)
-        tr_hash_add_text(h, lang->compile.words[i]);
-    tr_hash_add_text(h, lang->pch);
+        tr_sha256_add_text(h, lang->compile.words[i]);
+    tr_sha256_add_text(h, lang->pch);
     (void)snprintf(path, sizeof(path), "%s%s", lang->compile.words[0][0] == '/' ? "" : "/usr/bin/",
                    lang->compile.words[0]);
     if (stat(path, &st) == 0) {
-        tr_hash_add(h, &st.st_size, sizeof(st.st_size));
-        tr_hash_add(h, &st.st_mtim, sizeof(st.st_mtim));
+        tr_sha256_add(h, &st.st_size, sizeof(st.st_size));
+        tr_sha256_add(h, &st.st_mtim, sizeof(st.st_mtim));
     }
-    tr_hash_hex(h, key);
+    tr_sha256_end_hex(h, key);
     return 0;
 }
 

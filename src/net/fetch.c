@@ -14,8 +14,8 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "codec/sha256.h"
 #include "net/http_get.h"
-#include "net/sha256.h"
 #include "net/url.h"
 
 enum {

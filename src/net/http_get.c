@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "net/sha256.h"
+#include "codec/sha256.h"
 
 enum {
     HEADERS_MAX = 16

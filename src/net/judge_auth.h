@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "net/sha256.h"
+#include "codec/sha256.h"
 
 enum {
     TR_KEY_ID = 13,       /* 12 characters and the closing 0 */

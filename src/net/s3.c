@@ -16,9 +16,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "codec/sha256.h"
 #include "net/http_get.h"
 #include "net/s3_xml.h"
-#include "net/sha256.h"
 #include "net/sigv4.h"
 #include "net/url.h"
 

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "net/sha256.h"
+#include "codec/sha256.h"
 #include "net/url.h"
 
 /* Headers and query of one request; a key of 1,024 bytes is at most 3,072 when encoded. */

@@ -295,6 +295,16 @@ static int enqueue_op(struct tqi_link *l, void *arg, struct tr_err *err)
     return r < 0 ? r : 0;
 }
 
+static void tell_hooks(const tq *q, const struct tqi_new *news, size_t n)
+{
+    const struct tq_hooks *h = q->hooks;
+
+    if (!h || h->size < offsetof(struct tq_hooks, inserted) + sizeof(h->inserted) || !h->inserted)
+        return;
+    for (size_t i = 0; i < n; i++)
+        h->inserted(h->user, &news[i].item, &news[i].out);
+}
+
 static int enqueue(tq *q, const struct tq_tx *tx, const struct tq_item *items, size_t n,
                    struct tq_enqueued *ret, struct tr_err *err)
 {
@@ -319,6 +329,8 @@ static int enqueue(tq *q, const struct tq_tx *tx, const struct tq_item *items, s
            : tqi_run(q, simple && (q->flags & TQ_NO_NOTIFY) ? OP_ONE : OP_TX, enqueue_op, &e, err);
     for (size_t i = 0; ret && r >= 0 && i < n; i++)
         ret[i] = news[i].out;
+    if (r >= 0)
+        tell_hooks(q, news, n);
     return r;
 }
 

@@ -63,7 +63,9 @@ struct tq {
     void *conn, *cache;
     void *listen_conn, *listen_cache;
     bool listening;
-    bool in_tx; /* tq_begin() */
+    bool in_tx;      /* tq_begin() */
+    bool foreign_tx; /* something was settled on a connection that is not ours (the worker asks) */
+    int tries;       /* of a failed statement on our connection; 0: the default */
     bool schema_ok;
     bool mariadb;
     pid_t pid;
@@ -75,6 +77,9 @@ struct tq {
     int live_fd, probe_fd; /* SQLite: the lock file (live.c) */
     int64_t executor;      /* 0: none */
     int64_t pruned_at_us;
+    int64_t expired_from_us; /* the database's clock: leases before were looked at; 0: none */
+    int64_t expired_at_us, expired_cost_us; /* of the last look at all of them */
+    uint64_t leader_token; /* 0: not drawn yet */
     struct tqi_queue queues[TQI_QUEUES_MAX];
     int nqueues;
 };
@@ -101,6 +106,7 @@ void tqi_disconnect(tq *q);
 int tqi_run(tq *q, enum tqi_mode mode, tqi_op op, void *arg, struct tr_err *err);
 int tqi_run_tx(tq *q, struct tq_tx tx, tqi_op op, void *arg, struct tr_err *err);
 
+/* ---- exec.c: statements ---- */
 int tqi_exec(struct tqi_link *l, enum tq_stmt s, const struct tq_val *params, int nparams,
              tq_row_fn row, void *row_arg, int64_t *ret_affected, struct tr_err *err);
 int tqi_exec_text(struct tqi_link *l, const char *sql, struct tr_err *err);
@@ -176,6 +182,8 @@ int tqi_group_rank(struct tqi_link *l, const char *queue, int prio, const char *
 
 int tqi_mark_claim(struct tqi_link *l, struct tqi_queue *m, const struct tq_val p[6], tq_batch *b,
                    struct tr_err *err);
+/* Lock up to `max` running jobs whose lease ran out. */
+int tqi_mark_expired(struct tqi_link *l, int max, tq_batch *b, struct tr_err *err);
 void tqi_mark_reset(tq *q, const char *queue); /* NULL: all queues */
 void tqi_mark_lower(tq *q, const char *queue, int64_t prio, int64_t rank, int64_t id);
 

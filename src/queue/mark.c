@@ -9,8 +9,11 @@
  *
  * Jobs may appear behind a mark: transactions that commit later than the ids they took, and jobs
  * that were nacked, reclaimed or promoted by somebody else. So a mark follows at a distance
- * (LAG_US), and a scan from the start runs often: as often as it costs at most a twenty-fifth of
+ * (LAG_US), and a scan from the start runs often: as often as it costs at most a hundredth of
  * the time, and at least every SCAN_MAX_US. Without a held snapshot that is every SCAN_MIN_US.
+ *
+ * Reclaim has the same trouble with the index of leases and the same cure: between two scans it
+ * looks only at leases that ran out a moment ago (LEASE_LAG_US).
  *
  * A scan that filled its batch has seen every lane down to the last one it took from (floor), and
  * nothing below: a claim that the lanes above the floor cannot fill scans again.
@@ -22,9 +25,10 @@
 
 enum {
     LAG_US = 5000,
+    LEASE_LAG_US = 5000000, /* longer than most transactions that hold an expired job */
     SCAN_MIN_US = 50000,
-    SCAN_MAX_US = 30000000,
-    SCAN_SHARE = 25,
+    SCAN_MAX_US = 60000000,
+    SCAN_SHARE = 100,
     SCAN_CHEAP_US =
         2000 /* below this nobody waits for a scan: an idle worker finds what is there */
 };
@@ -34,6 +38,8 @@ void tqi_mark_reset(tq *q, const char *queue)
     for (int i = 0; i < q->nqueues; i++)
         if (!queue || !strcmp(q->queues[i].name, queue))
             q->queues[i].nlanes = 0;
+    if (!queue)
+        q->expired_from_us = 0;
 }
 
 static struct tqi_lane *lane_of(struct tqi_queue *m, int64_t prio)
@@ -128,11 +134,18 @@ static int claim_scan(struct tqi_link *l, struct tqi_queue *m, const struct tq_v
     return r;
 }
 
+static int64_t share_of(int64_t cost_us)
+{
+    int64_t us = cost_us * SCAN_SHARE;
+
+    return us > SCAN_MAX_US ? SCAN_MAX_US : us;
+}
+
 static int64_t scan_every_us(const struct tqi_queue *m)
 {
-    int64_t us = m->scan_cost_us * SCAN_SHARE;
+    int64_t us = share_of(m->scan_cost_us);
 
-    return us < SCAN_MIN_US ? SCAN_MIN_US : us > SCAN_MAX_US ? SCAN_MAX_US : us;
+    return us < SCAN_MIN_US ? SCAN_MIN_US : us;
 }
 
 int tqi_mark_claim(struct tqi_link *l, struct tqi_queue *m, const struct tq_val p[6], tq_batch *b,
@@ -160,5 +173,27 @@ int tqi_mark_claim(struct tqi_link *l, struct tqi_queue *m, const struct tq_val 
         r = claim_scan(l, m, rest, b, err);
     }
     advance(m, b, from, tr_clock_mono_us());
+    return r;
+}
+
+int tqi_mark_expired(struct tqi_link *l, int max, tq_batch *b, struct tr_err *err)
+{
+    tq *q = l->q;
+    int64_t start = tr_clock_mono_us(), now = 0;
+    bool scan = q->expired_from_us == 0 || start - q->expired_at_us >= share_of(q->expired_cost_us);
+    struct tq_val p[] = {tqi_int(max), tqi_int(scan ? 0 : q->expired_from_us)};
+    int r = 0;
+
+    if (q->be != BE_POSTGRES)
+        return tqi_exec(l, S_EXPIRED, p, 1, tqi_batch_row, b, NULL, err);
+    if (scan)
+        r = tqi_scalar(l, S_NOW, NULL, 0, &now, err);
+    if (r >= 0)
+        r = tqi_exec(l, S_EXPIRED, p, 2, tqi_batch_row, b, NULL, err);
+    if (r < 0 || !scan)
+        return r;
+    q->expired_at_us = tr_clock_mono_us();
+    q->expired_cost_us = q->expired_at_us - start;
+    q->expired_from_us = b->n < max ? now - LEASE_LAG_US : 0;
     return r;
 }

@@ -78,12 +78,11 @@ static int reclaim_op(struct tqi_link *l, void *arg, struct tr_err *err)
 {
     struct reclaim *c = arg;
     TR_CLEANUP(tqi_batch_freep) tq_batch *b = tqi_batch_new();
-    struct tq_val max = tqi_int(c->max);
     size_t nfin = 0, nreq = 0;
 
     if (!b)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory to reclaim");
-    int r = tqi_exec(l, S_EXPIRED, &max, 1, tqi_batch_row, b, NULL, err);
+    int r = tqi_mark_expired(l, c->max, b, err);
     if (r >= 0 && b->n < c->max)
         r = orphans(l, c->max - b->n, b, err);
     for (int i = 0; i < b->n && r >= 0; i++) {

@@ -269,6 +269,8 @@ static int settle(tq *q, const struct tq_tx *tx, struct tq_settlement *items, si
                        .locked = locked,
                        .then = then.op,
                        .then_arg = then.arg};
+    if (tx && tx->conn != q->conn)
+        q->foreign_tx = true;
     int r = check_items(q, &s, &all_final, err);
     if (r >= 0)
         r = tx ? tqi_run_tx(q, *tx, settle_op, &s, err) : settle_own(q, &s, all_final, err);

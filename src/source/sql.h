@@ -16,7 +16,7 @@
 /* Texts outlive the source. */
 struct tr_source_sql_conf {
     const char *db;            /* URL */
-    const char *const *queues; /* names; "a=3" gives a three times the share of others */
+    const char *const *queues; /* names; copied, like the array */
     size_t nqueues;
     bool migrate;     /* make the tables when they are missing */
     int64_t lease_us; /* 0: 30 s */

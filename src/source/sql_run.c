@@ -89,7 +89,7 @@ static int read_payload(struct sql_run *w, struct tr_err *err)
 /* --- transactions ---------------------------------------------------------------------------- */
 
 static int tell(struct sql_run *w, const char *type, const char *status, const char *message,
-                const json_t *result, int64_t score, struct tr_err *err)
+                json_t *result, int64_t score, struct tr_err *err)
 {
     char when[TR_TIME_TEXT];
     TR_CLEANUP(tr_json_unrefp)
@@ -100,7 +100,7 @@ static int tell(struct sql_run *w, const char *type, const char *status, const c
                   "timestamp", tr_clock_text(tr_clock_real_us(), when), "message", message);
 
     if (j && result) {
-        json_t *slim = json_copy((json_t *)result);
+        json_t *slim = json_copy(result);
 
         (void)json_object_del(slim, "cases");
         (void)json_object_set_new(j, "result", slim);
@@ -199,7 +199,7 @@ static int finish(struct sql_run *w, struct tr_err *err)
 
     if (r < 0)
         return r;
-    const json_t *result = json_object_get(event, "result");
+    json_t *result = json_object_get(event, "result");
     tr_autofree char *text = json_dumps(result, JSON_COMPACT);
     if (!text)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for a result");

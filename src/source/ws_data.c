@@ -113,7 +113,7 @@ static bool from_redis(struct fetch *f, int fd)
     pthread_mutex_lock(&f->d->redis_lock);
     int r = tr_redis_get(f->d->redis, f->sha256, fd, NULL);
     pthread_mutex_unlock(&f->d->redis_lock);
-    if (r == 1 && tr_hash_fd(fd, got, NULL) == 0 && strcmp(got, f->sha256) == 0)
+    if (r == 1 && tr_sha256_fd(fd, got, NULL) == 0 && strcmp(got, f->sha256) == 0)
         return true;
     if (ftruncate(fd, 0) == 0) /* else the transfer will say what is wrong with the disk */
         (void)lseek(fd, 0, SEEK_SET);

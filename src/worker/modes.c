@@ -12,9 +12,14 @@
 #include "base/cleanup.h"
 #include "codec/json.h"
 #include "net/judge_auth.h"
+#include "source/sql.h"
 #include "source/ws_source.h"
 #include "worker/options.h"
 #include "worker/parameters.h"
+
+enum {
+    QUEUES_MAX = 64
+};
 
 static bool from_controller(const struct worker_options *o)
 {
@@ -116,12 +121,29 @@ static int open_ws(const struct tr_source_host *host, const struct worker_option
     return tr_source_ws_open(host, &conf, ret, err);
 }
 
+static int open_sql(const struct tr_source_host *host, const struct worker_options *o,
+                    struct tr_arena *arena, struct tr_source **ret, struct tr_err *err)
+{
+    const char *names[QUEUES_MAX];
+    struct tr_source_sql_conf conf = {.db = o->db, .queues = names, .migrate = o->migrate};
+
+    for (const char *p = o->modes.queues; *p;) {
+        size_t len = strcspn(p, ",");
+        char *name = len > 0 && conf.nqueues < QUEUES_MAX ? tr_arena_strndup(arena, p, len) : NULL;
+
+        if (!name)
+            return tr_fail(err, TR_E_USAGE, 0, "--queues: 1 to %d names with commas between",
+                           (int)QUEUES_MAX);
+        names[conf.nqueues++] = name;
+        p += len + (p[len] == ',');
+    }
+    return tr_source_sql_open(host, &conf, ret, err);
+}
+
 int modes_open(const struct tr_source_host *host, const struct worker_options *o,
                struct tr_arena *arena, struct tr_source **ret, struct tr_err *err)
 {
     if (from_controller(o))
         return open_ws(host, o, arena, ret, err);
-    if (from_queue(o))
-        return tr_fail(err, TR_E_UNSUPPORTED, 0, "--queues comes with the queue's worker");
-    return MODE_NATS;
+    return from_queue(o) ? open_sql(host, o, arena, ret, err) : MODE_NATS;
 }

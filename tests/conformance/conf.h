@@ -114,6 +114,7 @@ void pause_us(int64_t us); /* between polls of a condition, never instead of one
 
 int suite_setup(void **state);
 int suite_teardown(void **state);
+int suite_end(void **state); /* after the last test */
 
 /* One table per file. */
 struct promise {
@@ -123,7 +124,7 @@ struct promise {
 extern const struct promise enqueue_promises[], claim_promises[], settle_promises[], tx_promises[],
     lease_promises[], unique_promises[], limit_promises[], admin_promises[], input_promises[],
     crash_promises[], crowd_promises[], plan_promises[], schema_promises[], blob_promises[],
-    fused_promises[];
+    fused_promises[], periodic_promises[], wake_promises[], worker_promises[];
 
 #define PROMISE(f)                                                                                 \
     {                                                                                              \

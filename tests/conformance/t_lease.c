@@ -437,76 +437,6 @@ static void a_failing_hook_undoes_everything(void **state)
     assert_int_equal(OK(tq_verify(E.q, ref, &E.err)), TQ_STILL_MINE);
 }
 
-/* ---------------------------------------------------------------- wake-ups */
-
-static void wait_returns_at_once_when_work_is_there(void **state)
-{
-    (void)put("q", "x");
-    int64_t start = mono_us();
-    assert_int_equal(OK(tq_wait(E.q, "q", 5 * SEC, &E.err)), 1);
-    assert_true(mono_us() - start < SEC);
-}
-
-static void wait_times_out_on_an_empty_queue(void **state)
-{
-    int64_t start = mono_us();
-
-    assert_int_equal(OK(tq_wait(E.q, "q", 50000, &E.err)), 0);
-    assert_true(mono_us() - start >= 45000);
-}
-
-static void wait_ends_when_a_scheduled_job_is_due(void **state)
-{
-    struct tq_item it = job("q", "x");
-
-    it.delay_us = 60000;
-    (void)put_item(&it);
-    int64_t start = mono_us();
-    assert_int_equal(OK(tq_wait(E.q, "q", 10 * SEC, &E.err)), 1);
-    assert_true(mono_us() - start < 5 * SEC);
-}
-
-static void pushes_reach_a_listener(void **state)
-{
-    if (!E.pg) {
-        FAILS(tq_fd(E.q, &E.err), TR_E_UNSUPPORTED);
-        return;
-    }
-    tq *listener = open_another();
-    assert_true(OK(tq_fd(listener, &E.err)) >= 0);
-    assert_int_equal(OK(tq_woken(listener, &E.err)), 0);
-    (void)put("q", "x");
-    UNTIL(OK(tq_woken(listener, &E.err)) > 0);
-}
-
-static void pushes_wait_for_the_callers_commit(void **state)
-{
-    struct tq_item it = job("q", "x");
-
-    if (!E.pg)
-        return;
-    struct tq_tx tx = caller();
-    tq *listener = open_another();
-    OK(tq_fd(listener, &E.err));
-    begin(tx);
-    OK(tq_tx_enqueue(E.q, tx, &it, NULL, &E.err));
-    assert_int_equal(OK(tq_woken(listener, &E.err)), 0);
-    commit(tx);
-    UNTIL(OK(tq_woken(listener, &E.err)) > 0);
-}
-
-static void polling_works_without_pushes(void **state)
-{
-    struct tq_opts o = opts();
-
-    o.flags = TQ_NO_NOTIFY;
-    tq *q = open_with(&o);
-    struct tq_item it = job("q", "x");
-    it.delay_us = 30000;
-    OK(tq_enqueue(q, &it, NULL, &E.err));
-    assert_int_equal(OK(tq_wait(q, "q", 10 * SEC, &E.err)), 1);
-}
-
 const struct promise lease_promises[] = {
     PROMISE(heartbeat_extends_the_lease),
     PROMISE(heartbeats_go_in_one_batch),
@@ -535,10 +465,4 @@ const struct promise lease_promises[] = {
     PROMISE(hooks_see_burials_by_reclaim_and_by_nack),
     PROMISE(hooks_see_cancellations),
     PROMISE(a_failing_hook_undoes_everything),
-    PROMISE(wait_returns_at_once_when_work_is_there),
-    PROMISE(wait_times_out_on_an_empty_queue),
-    PROMISE(wait_ends_when_a_scheduled_job_is_due),
-    PROMISE(pushes_reach_a_listener),
-    PROMISE(pushes_wait_for_the_callers_commit),
-    PROMISE(polling_works_without_pushes),
     {NULL, NULL}};

@@ -252,6 +252,31 @@ static void a_held_snapshot_does_not_slow_settlements(void **state)
     rollback(holder);
 }
 
+static void a_held_snapshot_slows_one_reclaim_not_all(void **state)
+{
+    struct tq_tx holder = caller(), tx;
+
+    if (!E.pg)
+        return;
+    begin(holder);
+    (void)num_in(holder, "SELECT txid_current()::bigint");
+    fill("q", 2, 20000);
+    sql(caller(), "UPDATE job_queue SET lease_until = id");
+    sql(caller(), "DELETE FROM job_queue");
+    assert_int_equal(OK(tq_reclaim(E.q, 10, &E.err)), 0); /* finds that out */
+    OK(tq_begin(E.q, &tx, &E.err));
+    int64_t before = num_in(tx, pg_index_reads);
+    assert_int_equal(OK(tq_reclaim(E.q, 10, &E.err)), 0);
+    int64_t rows = num_in(tx, pg_index_reads) - before;
+    OK(tq_commit(E.q, &E.err));
+    assert_true(rows < 1000);
+    rollback(holder);
+    (void)put("q", "x"); /* and what runs out now is found at once */
+    struct tq_ref lost = lost_job("q");
+    assert_int_equal(OK(tq_reclaim(E.q, 10, &E.err)), 1);
+    assert_int_equal(OK(tq_verify(E.q, lost, &E.err)), TQ_WAS_LOST);
+}
+
 static int64_t examined(struct tq_tx tx)
 {
     return num_in(tx,
@@ -303,4 +328,5 @@ static void a_claim_examines_as_many_rows_as_it_takes(void **state)
 const struct promise plan_promises[] = {PROMISE(no_statement_reads_a_whole_table),
                                         PROMISE(a_claim_examines_as_many_rows_as_it_takes),
                                         PROMISE(a_held_snapshot_does_not_slow_settlements),
+                                        PROMISE(a_held_snapshot_slows_one_reclaim_not_all),
                                         {NULL, NULL}};

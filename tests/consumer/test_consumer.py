@@ -61,6 +61,12 @@ def arguments(engine, server, fresh_db, tmp_path, request):
 @pytest.mark.parametrize("engine,server", [("sqlite", None), ("pg", "postgres"), ("mysql", "mariadb"),
                                            ("mysql", "mysql")])
 @pytest.mark.parametrize("compiler", ["cc", "c++", "clang"])
+def interface():
+    """What the library promises: both of its headers."""
+    return "".join((ROOT / "include/tribunal" / name).read_text()
+                   for name in ("queue.h", "queue_worker.h"))
+
+
 def test_a_stranger_acks_in_its_own_transaction(compiler, engine, server, installed, fresh_db, tmp_path,
                                                 request):
     if not shutil.which(compiler):
@@ -87,7 +93,7 @@ def test_the_static_library_works_too(installed, tmp_path):
 def test_the_static_library_shares_no_name_with_a_stranger(installed, tmp_path):
     """Every inner name may be the stranger's own: it defines all of them, and links."""
     archive = next(pathlib.Path(installed["PKG_CONFIG_SYSROOT_DIR"]).rglob("libtribunal-queue.a"))
-    header = (ROOT / "include/tribunal/queue.h").read_text()
+    header = interface()
     listed = subprocess.run(["nm", "-g", "--defined-only", archive], check=True, capture_output=True, text=True).stdout
     names = [line.split()[-1] for line in listed.splitlines() if len(line.split()) == 3]
     assert "tq_open" in names
@@ -110,7 +116,7 @@ def test_the_library_exports_only_its_interface(installed):
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True,
                              text=True).stdout
     names = [line.split()[-1].split("@")[0] for line in symbols.splitlines()]
-    header = (ROOT / "include/tribunal/queue.h").read_text()
+    header = interface()
     strangers = [n for n in names if n != "TRIBUNAL_QUEUE_0" and not re.search(rf"\b{n}\(", header)]
     assert not strangers
 

@@ -117,7 +117,7 @@ class Farm:
         def ready():
             assert process.alive(), f"the controller ended:\n{process.tail()}"
             try:
-                return self.get("/readyz", port=port, timeout=2) is not None
+                return self.get("/healthz", port=port, timeout=2) is not None
             except OSError:
                 return False
         wait_until(ready, timeout, f"{process.name} to be ready\n{process.tail()}")
@@ -125,10 +125,10 @@ class Farm:
     def judge_key(self):
         if self.key is None:
             done = subprocess.run([TRIBUNAL, "keys", "new", "--role", "judge", "--name", "test",
-                                   "--db", self.db, "--json"], capture_output=True, text=True,
+                                   "--db", self.db], capture_output=True, text=True,
                                   env=self.environment, timeout=30)
             assert done.returncode == 0, done.stderr
-            self.key = json.loads(done.stdout)["key"]
+            self.key = done.stdout.strip()
         return self.key
 
     def urls(self, host="127.0.0.1"):

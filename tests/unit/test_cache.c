@@ -9,16 +9,16 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "codec/sha256.h"
 #include "data/cache.h"
-#include "data/hash.h"
 #include "unit.h"
 
 static void key_of(unsigned n, char out[static TR_SHA256_HEX])
 {
-    TR_CLEANUP(tr_hash_freep) struct tr_hash *h = tr_hash_new();
+    TR_CLEANUP(tr_sha256_freep) struct tr_sha256 *h = tr_sha256_new();
 
-    tr_hash_add(h, &n, sizeof(n));
-    tr_hash_hex(h, out);
+    tr_sha256_add(h, &n, sizeof(n));
+    tr_sha256_end_hex(h, out);
 }
 
 static int file_of(size_t len)
@@ -50,8 +50,8 @@ static void what_was_put_is_found_and_what_was_not_is_not(void **state)
     assert_int_equal(tr_cache_get(c, key, &got, &err), TR_E_NOTFOUND);
     assert_int_equal(tr_cache_put(c, key, from, NULL, &err), 0);
     assert_int_equal(tr_cache_get(c, key, &got, &err), 0);
-    assert_int_equal(tr_hash_fd(from, hash, &err), 0);
-    assert_int_equal(tr_hash_fd(got, again, &err), 0);
+    assert_int_equal(tr_sha256_fd(from, hash, &err), 0);
+    assert_int_equal(tr_sha256_fd(got, again, &err), 0);
     assert_string_equal(hash, again);
     tr_cache_close(c);
     assert_true(tr_fs_remove_tree(AT_FDCWD, path, &err) > 0);
@@ -136,11 +136,11 @@ static void folders_appear_whole_or_not_at_all(void **state)
 
 static void sha256_is_sha256(void **state)
 {
-    TR_CLEANUP(tr_hash_freep) struct tr_hash *h = tr_hash_new();
+    TR_CLEANUP(tr_sha256_freep) struct tr_sha256 *h = tr_sha256_new();
     char hex[TR_SHA256_HEX];
 
-    tr_hash_add(h, "abc", 3);
-    tr_hash_hex(h, hex);
+    tr_sha256_add(h, "abc", 3);
+    tr_sha256_end_hex(h, hex);
     assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "net/sha256.h"
+#include "codec/sha256.h"
 #include "net/sigv4.h"
 #include "unit.h"
 

@@ -185,7 +185,7 @@ static void a_package_is_kept_by_its_hash_or_refused(void **state)
     struct tr_cache *c = NULL;
 
     assert_int_equal(tr_cache_open(p.path, 1 << 20, &c, &err), 0);
-    assert_int_equal(tr_hash_fd(zip, hash, &err), 0);
+    assert_int_equal(tr_sha256_fd(zip, hash, &err), 0);
     memcpy(wrong, hash, sizeof(wrong));
     wrong[0] = wrong[0] == '0' ? '1' : '0';
     assert_int_equal(tr_package_find(c, hash, &dir, &err), TR_E_NOTFOUND);

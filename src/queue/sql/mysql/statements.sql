@@ -191,3 +191,20 @@ SELECT {old} FROM job_history h WHERE h.id = ?1 ORDER BY h.run_lease DESC LIMIT 
 SELECT 1 FROM job_queue WHERE blob_name = ?1 UNION ALL SELECT 1 FROM job_history WHERE blob_name = ?1 LIMIT 1
 -- name: peek
 SELECT coalesce((SELECT 0 FROM job_queue WHERE queue_name = ?1 AND state = 1 ORDER BY priority DESC, fair_rank, id LIMIT 1), (SELECT min(available_at) FROM job_queue WHERE queue_name = ?1 AND state = 0) - {now})
+
+-- name: leader_take
+UPDATE queue_leader SET holder = ?2, until_at = {now} + ?3 WHERE role = ?1 AND (holder = ?2 OR until_at <= {now})
+-- name: leader_make
+INSERT IGNORE INTO queue_leader VALUES (?1, '', 0)
+-- name: periodic_get
+SELECT last_at, {now} FROM queue_periodic WHERE name = ?1
+-- name: periodic_lock
+SELECT last_at, {now} FROM queue_periodic WHERE name = ?1 FOR UPDATE
+-- name: periodic_make
+INSERT IGNORE INTO queue_periodic VALUES (?1, {now})
+-- name: periodic_move
+UPDATE queue_periodic SET last_at = ?2 WHERE name = ?1 AND last_at < ?2
+-- name: stats_priority
+SELECT queue_name, state, priority, count(*), {now} - min(available_at) FROM job_queue GROUP BY queue_name, state, priority ORDER BY queue_name, priority DESC, state
+-- name: stats_recent
+SELECT CASE status_final WHEN 'completed' THEN 4 WHEN 'dead_letter' THEN 5 ELSE 6 END, attempts, coalesce(started_at, finished_at) - created_at, finished_at - coalesce(started_at, finished_at) FROM job_history WHERE queue_name = ?1 AND finished_at > {now} - ?2 ORDER BY finished_at DESC LIMIT ?3

@@ -95,7 +95,7 @@ SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = ANY ($1::bigint[]
 -- name: lock_any
 SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.id = $1 FOR UPDATE
 -- name: expired
-SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.state = 2 AND j.lease_until <= {now} ORDER BY j.lease_until LIMIT $1 FOR UPDATE SKIP LOCKED
+SELECT {job}, j.slot, j.has_next FROM job_queue j WHERE j.state = 2 AND j.lease_until > $2 AND j.lease_until <= {now} ORDER BY j.lease_until LIMIT $1 FOR UPDATE SKIP LOCKED
 -- name: finish
 WITH s AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) AS t(id, lease, status, outcome)),
 d AS (DELETE FROM job_queue j USING s WHERE j.id = s.id AND j.run_lease = s.lease AND ({running} OR $6::bigint = 1) AND ($5::bigint = 1 OR (j.slot IS NULL AND j.has_next = 0)) RETURNING j.*, s.status, s.outcome),
@@ -194,3 +194,20 @@ SELECT {old} FROM job_history h WHERE h.id = $1 ORDER BY h.run_lease DESC LIMIT 
 SELECT 1 WHERE EXISTS (SELECT 1 FROM job_queue WHERE payload = $1 AND payload_kind >= 2) OR EXISTS (SELECT 1 FROM job_history WHERE payload = $1 AND payload_kind >= 2)
 -- name: peek
 SELECT coalesce((SELECT 0 FROM job_queue WHERE queue_name = $1 AND state = 1 ORDER BY priority DESC, fair_rank, id LIMIT 1), (SELECT min(available_at) FROM job_queue WHERE queue_name = $1 AND state = 0) - {now})
+
+-- name: leader_take
+UPDATE queue_leader SET holder = $2, until_at = {now} + $3 WHERE role = $1 AND (holder = $2 OR until_at <= {now})
+-- name: leader_make
+INSERT INTO queue_leader VALUES ($1, '', 0) ON CONFLICT DO NOTHING
+-- name: periodic_get
+SELECT last_at, {now} FROM queue_periodic WHERE name = $1
+-- name: periodic_lock
+SELECT last_at, {now} FROM queue_periodic WHERE name = $1 FOR UPDATE
+-- name: periodic_make
+INSERT INTO queue_periodic VALUES ($1, {now}) ON CONFLICT DO NOTHING
+-- name: periodic_move
+UPDATE queue_periodic SET last_at = $2 WHERE name = $1 AND last_at < $2
+-- name: stats_priority
+SELECT queue_name, state, priority, count(*), {now} - min(available_at) FROM job_queue GROUP BY queue_name, state, priority ORDER BY queue_name, priority DESC, state
+-- name: stats_recent
+SELECT CASE status_final WHEN 'completed' THEN 4 WHEN 'dead_letter' THEN 5 ELSE 6 END, attempts, coalesce(started_at, finished_at) - created_at, finished_at - coalesce(started_at, finished_at) FROM job_history WHERE queue_name = $1 AND finished_at > {now} - $2 ORDER BY finished_at DESC LIMIT $3

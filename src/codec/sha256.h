@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * net/sha256.h - SHA-256 and HMAC-SHA-256, in one piece or as the bytes come.
+ * codec/sha256.h - SHA-256 and HMAC-SHA-256, in one piece or as the bytes come.
  */
-#ifndef NET_SHA256_H
-#define NET_SHA256_H
+#ifndef CODEC_SHA256_H
+#define CODEC_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +25,9 @@ void tr_sha256_freep(struct tr_sha256 **h);
 /* Begin anew, also after the end. */
 void tr_sha256_reset(struct tr_sha256 *h);
 void tr_sha256_add(struct tr_sha256 *h, const void *bytes, size_t len);
+/* A text with its length before it, so that ("ab","c") and ("a","bc") differ; NULL differs from "".
+ */
+void tr_sha256_add_text(struct tr_sha256 *h, const char *text);
 void tr_sha256_end_hex(struct tr_sha256 *h, char out[static TR_SHA256_HEX]);
 
 void tr_sha256_hex(const void *bytes, size_t len, char out[static TR_SHA256_HEX]);

@@ -5,7 +5,7 @@
  * OpenSSL's calls fail only for want of memory or by misuse; both are bugs or the end here, so they
  * are asserts and the callers stay short.
  */
-#include "net/sha256.h"
+#include "codec/sha256.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -59,6 +59,15 @@ void tr_sha256_add(struct tr_sha256 *h, const void *bytes, size_t len)
     int ok = EVP_DigestUpdate(h->ctx, bytes, len);
 
     assert(ok == 1);
+}
+
+void tr_sha256_add_text(struct tr_sha256 *h, const char *text)
+{
+    uint64_t len = text ? strlen(text) + 1 : 0;
+
+    tr_sha256_add(h, &len, sizeof(len));
+    if (text)
+        tr_sha256_add(h, text, len - 1);
 }
 
 void tr_hex(const uint8_t *bytes, size_t len, char *out)

@@ -1,0 +1,2 @@
+DROP TABLE queue_periodic;
+DROP TABLE queue_leader;
