@@ -156,11 +156,11 @@ static void print_json(const struct tr_key_row *rows, size_t n)
         const struct tr_key_row *k = &rows[i];
 
         (void)json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*}", "key_id", k->key_id, "role",
-                            k->role, "name", k->name, "created_at",
-                            tr_clock_text(k->created_us, made), "used_at",
-                            k->used_us ? tr_clock_text(k->used_us, used) : NULL, "revoked_at",
-                            k->revoked_us ? tr_clock_text(k->revoked_us, gone) : NULL));
+            list,
+            json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*}", "key_id", k->key_id, "role", k->role,
+                      "name", k->name, "created_at", tr_clock_text(k->created_us, made), "used_at",
+                      k->used_us ? tr_clock_text(k->used_us, used) : NULL, "revoked_at",
+                      k->revoked_us ? tr_clock_text(k->revoked_us, gone) : NULL));
     }
     json_t *doc = json_pack("{s:o}", "keys", list);
     (void)json_dumpf(doc, stdout, JSON_INDENT(2));

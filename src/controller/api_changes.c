@@ -29,8 +29,9 @@ static void changed(struct submit_op *o, int status)
         reply_error(req, 409, "conflict", NULL, "submission '%.128s' is %s: this cannot happen now",
                     o->submit_id, o->status);
     else
-        reply_json(req, status, json_pack("{s:s, s:s, s:I}", "submit_id", o->submit_id, "status",
-                                          o->status, "generation", (json_int_t)o->generation));
+        reply_json(req, status,
+                   json_pack("{s:s, s:s, s:I}", "submit_id", o->submit_id, "status", o->status,
+                             "generation", (json_int_t)o->generation));
     http_release(req);
 }
 

@@ -89,7 +89,8 @@ static void pause_done(struct op *op)
     if (op->result < 0)
         reply_failure(o->req, "name", &op->err);
     else
-        reply_json(o->req, 200, json_pack("{s:s, s:b}", "name", o->queue, "paused", (int)o->paused));
+        reply_json(o->req, 200,
+                   json_pack("{s:s, s:b}", "name", o->queue, "paused", (int)o->paused));
     dispatch_poll(op->ctl);
     http_release(o->req);
     free(o);
@@ -97,10 +98,10 @@ static void pause_done(struct op *op)
 
 static void set_paused(struct http_req *req, bool paused)
 {
-    struct pause_op *o = strncmp(req->args[0], "judge.", 6) == 0 &&
-                                 strlen(req->args[0]) <= TQ_NAME_MAX
-                             ? calloc(1, sizeof(*o))
-                             : NULL;
+    struct pause_op *o =
+        strncmp(req->args[0], "judge.", 6) == 0 && strlen(req->args[0]) <= TQ_NAME_MAX
+            ? calloc(1, sizeof(*o))
+            : NULL;
 
     if (!o) {
         reply_error(req, 404, "not_found", "name", "there is no queue '%.64s'", req->args[0]);
@@ -132,8 +133,8 @@ void api_set_asides(struct http_req *req)
 
 void api_set_aside_resume(struct http_req *req)
 {
-    enum setaside_kind kind = strcmp(req->args[0], "problem") == 0 ? SETASIDE_PROBLEM
-                                                                   : SETASIDE_LANGUAGE;
+    enum setaside_kind kind =
+        strcmp(req->args[0], "problem") == 0 ? SETASIDE_PROBLEM : SETASIDE_LANGUAGE;
 
     if ((kind == SETASIDE_LANGUAGE && strcmp(req->args[0], "language") != 0) ||
         !setaside_resume(req->ctl->setaside, kind, req->args[1])) {

@@ -2,8 +2,8 @@
  *
  * api_logs.c - judges fetch test data and leave log files; people read these.
  *
- * Names are a closed list (compile.log, case_N.stdout …), so nothing that a judge says becomes a path
- * of its choice.
+ * Names are a closed list (compile.log, case_N.stdout …), so nothing that a judge says becomes a
+ * path of its choice.
  */
 #include "controller/api_logs.h"
 
@@ -80,9 +80,9 @@ static json_t *list_logs(struct ctl *ctl, const char *submit_id, bool sizes)
         if (!log_name_ok(e->d_name) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
         n++;
-        (void)json_array_append_new(list, sizes ? json_pack("{s:s, s:I}", "name", e->d_name, "size",
-                                                            (json_int_t)st.st_size)
-                                                : json_string(e->d_name));
+        (void)json_array_append_new(
+            list, sizes ? json_pack("{s:s, s:I}", "name", e->d_name, "size", (json_int_t)st.st_size)
+                        : json_string(e->d_name));
     }
     (void)closedir(d);
     return list;

@@ -26,8 +26,8 @@ void api_stats(struct http_req *req)
 
 void api_whoami(struct http_req *req)
 {
-    json_t *o = json_pack("{s:s, s:b}", "role", key_role_name(req->who.role), "open",
-                          (int)req->who.open);
+    json_t *o =
+        json_pack("{s:s, s:b}", "role", key_role_name(req->who.role), "open", (int)req->who.open);
 
     if (o && *req->who.key_id) {
         (void)json_object_set_new(o, "key_id", json_string(req->who.key_id));

@@ -56,7 +56,8 @@ static void rescanned(void *arg, int changed)
     if (changed < 0)
         reply_error(req, 500, "internal", NULL, "the problem folder cannot be read; see the log");
     else
-        reply_json(req, 200, json_pack("{s:o, s:i}", "problems", all(req->ctl), "changed", changed));
+        reply_json(req, 200,
+                   json_pack("{s:o, s:i}", "problems", all(req->ctl), "changed", changed));
     http_release(req);
 }
 
@@ -79,6 +80,8 @@ static void put_done(void *arg, int result, const struct tr_err *err)
     if (result < 0) {
         struct tr_err e = *err;
 
+        if (e.code == TR_E_NOTFOUND) /* something that should be in it is not */
+            e.code = TR_E_PARSE;
         (void)tr_fail_wrap(&e, "the archive");
         reply_failure(req, "body", &e);
     } else if (!now) {

@@ -77,8 +77,8 @@ static int run_get(struct op *op, struct tr_store *st, struct tr_err *err)
 
 static void reply_source(struct get_op *o)
 {
-    TR_CLEANUP(tr_json_unrefp) json_t *task =
-        json_loadb(o->row.task, o->row.task_len, JSON_ALLOW_NUL, NULL);
+    TR_CLEANUP(tr_json_unrefp)
+    json_t *task = json_loadb(o->row.task, o->row.task_len, JSON_ALLOW_NUL, NULL);
     const json_t *code = json_object_get(task, "code");
 
     reply_bytes(o->req, 200, "text/plain; charset=utf-8", code ? json_string_value(code) : "",

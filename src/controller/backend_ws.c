@@ -94,10 +94,10 @@ static void send_error(struct backend *b, json_t *id, const char *code, const ch
 static void send_failure(struct backend *b, json_t *id, const struct tr_err *err)
 {
     int class = tr_err_class(err->code);
-    const char *code = err->code == TR_E_NOTFOUND                       ? "not_found"
+    const char *code = err->code == TR_E_NOTFOUND                        ? "not_found"
                        : class == TR_E_RETRY || err->code == TR_E_UNSURE ? "not_ready"
-                       : class == TR_E_USAGE                            ? "bad_field"
-                                                                        : "internal";
+                       : class == TR_E_USAGE                             ? "bad_field"
+                                                                         : "internal";
 
     send_error(b, id, code, NULL, err->msg);
 }
@@ -175,8 +175,9 @@ static void cancelled(struct submit_op *o)
     else if (o->outcome == SUBMIT_NOT_NOW)
         send_error(a->backend, a->id, "conflict", "submit_id", "it has ended already");
     else
-        send_doc(a->backend, json_pack("{s:s, s:s, s:s}", "type", "cancelled", "submit_id",
-                                       o->submit_id, "status", o->status),
+        send_doc(a->backend,
+                 json_pack("{s:s, s:s, s:s}", "type", "cancelled", "submit_id", o->submit_id,
+                           "status", o->status),
                  a->id);
     asked_free(a);
 }
@@ -225,9 +226,10 @@ static void get_done(struct op *op)
     if (op->result < 0)
         send_failure(a->backend, a->id, &op->err);
     else
-        send_doc(a->backend, json_pack("{s:s, s:o}", "type", "submission", "submission",
-                                       row_json(&o->row, false)),
-                 a->id);
+        send_doc(
+            a->backend,
+            json_pack("{s:s, s:o}", "type", "submission", "submission", row_json(&o->row, false)),
+            a->id);
     asked_free(a);
     tr_arena_done(&o->arena);
     free(o);
@@ -388,8 +390,12 @@ static const struct {
     const char *type;
     void (*handle)(struct backend *b, const json_t *m, json_t *id);
 } messages[] = {
-    {"submit", on_submit},       {"cancel", on_cancel},           {"get", on_get},
-    {"subscribe", on_subscribe}, {"unsubscribe", on_unsubscribe}, {"problem_update", on_problem_update},
+    {"submit", on_submit},
+    {"cancel", on_cancel},
+    {"get", on_get},
+    {"subscribe", on_subscribe},
+    {"unsubscribe", on_unsubscribe},
+    {"problem_update", on_problem_update},
     {"ping", on_ping},
 };
 

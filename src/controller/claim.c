@@ -112,7 +112,8 @@ static bool has_mark(const struct offer *f, const char *sha256)
 }
 
 /* Who has compiled it before, then who has its data, then who has the most room. */
-static size_t choose(const struct claim_op *o, const struct claim_queue *q, const struct job_note *n)
+static size_t choose(const struct claim_op *o, const struct claim_queue *q,
+                     const struct job_note *n)
 {
     size_t best = o->noffers;
     int64_t best_score = -1;
@@ -122,8 +123,8 @@ static size_t choose(const struct claim_op *o, const struct claim_queue *q, cons
 
         if (!q->eligible[i] || f->left <= 0)
             continue;
-        int64_t score = (has_mark(f, n->code) ? 1 << 22 : 0) + (has_mark(f, n->data) ? 1 << 21 : 0) +
-                        f->left;
+        int64_t score =
+            (has_mark(f, n->code) ? 1 << 22 : 0) + (has_mark(f, n->data) ? 1 << 21 : 0) + f->left;
         if (score > best_score) {
             best_score = score;
             best = i;
@@ -147,11 +148,11 @@ static int tell_running(struct tr_store *st, const struct job_note *n, const cha
                         struct tr_err *err)
 {
     char when[TR_TIME_TEXT];
-    json_t *j = json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:s}", "type", "status_change",
-                          "submit_id", n->submit_id, "status", "RUNNING", "generation",
-                          (json_int_t)n->generation, "worker_id", judge_id, "problem", n->problem,
-                          "language", n->lang, "timestamp",
-                          tr_clock_text(tr_clock_real_us(), when));
+    json_t *j =
+        json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:s}", "type", "status_change", "submit_id",
+                  n->submit_id, "status", "RUNNING", "generation", (json_int_t)n->generation,
+                  "worker_id", judge_id, "problem", n->problem, "language", n->lang, "timestamp",
+                  tr_clock_text(tr_clock_real_us(), when));
     tr_autofree char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
 
     json_decref(j);

@@ -131,6 +131,26 @@ static int end_kind(const struct conn *c, bool first, bool last)
     return lws_write_ws_flags(LWS_WRITE_TEXT, first, last);
 }
 
+/* The frame's kind, which libwebsockets keeps in a private header: fixed by its ABI, since a
+ * program built against another one would not load. */
+#define WRITE_CLOSE ((enum lws_write_protocol)4)
+
+/* By hand: libwebsockets 4.1 takes a refusal in a WRITEABLE callback for a broken socket and hangs
+ * up without the frame. The peer's answer, or the timeout of conn_close(), ends the connection. */
+static int send_close(struct conn *c)
+{
+    unsigned char room[LWS_PRE + 2 + sizeof(c->close_why)];
+    size_t n = strlen(c->close_why);
+
+    if (c->close_sent)
+        return 0;
+    c->close_sent = true;
+    room[LWS_PRE] = (unsigned char)(c->close_code >> 8);
+    room[LWS_PRE + 1] = (unsigned char)c->close_code;
+    memcpy(room + LWS_PRE + 2, c->close_why, n);
+    return lws_write(c->wsi, room + LWS_PRE, n + 2, WRITE_CLOSE) < 0 ? -1 : 0;
+}
+
 int conn_flush(struct conn *c)
 {
     if (c->first) {
@@ -156,10 +176,9 @@ int conn_flush(struct conn *c)
             (void)lws_callback_on_writable(c->wsi);
         return 0;
     }
-    if (c->close_code && c->kind != CONN_HTTP)
-        lws_close_reason(c->wsi, (enum lws_close_status)c->close_code,
-                         (unsigned char *)c->close_why, strlen(c->close_why));
-    return c->close_code ? -1 : 0;
+    if (c->close_code == 0)
+        return 0;
+    return c->kind == CONN_HTTP ? -1 : send_close(c);
 }
 
 static bool grow(struct conn *c, size_t more)

@@ -60,7 +60,8 @@ struct conn {
     } in;
     unsigned close_code; /* 0: stays open; else close after what is queued */
     char close_why[124];
-    void *session;                         /* of judge_ws.c or backend_ws.c */
+    bool close_sent;
+    void *session; /* of judge_ws.c or backend_ws.c */
     void (*message)(struct conn *c, const char *text, size_t len);
     void (*gone)(struct conn *c);
 };

@@ -108,8 +108,7 @@ static bool eligible(const struct judge *g, const struct queue *q)
 
 static bool askable(const struct dispatch *d, const struct queue *q)
 {
-    return q->hint && !q->paused &&
-           !setaside_is(d->ctl->setaside, SETASIDE_LANGUAGE, q->lang);
+    return q->hint && !q->paused && !setaside_is(d->ctl->setaside, SETASIDE_LANGUAGE, q->lang);
 }
 
 static bool fill_offer(struct offer *f, const struct judge *g)
@@ -307,7 +306,8 @@ static void poll_done(struct op *op)
         q->oldest_us = r->oldest_us;
         q->paused = r->paused;
         q->past[d->seconds % MINUTE] = r->completed;
-        q->hint = q->hint || r->ready > 0;
+        /* a claim makes ready what is due */
+        q->hint = q->hint || r->ready > 0 || r->scheduled > 0;
         waiting += r->ready + r->scheduled;
     }
     if (op->result >= 0)
@@ -469,9 +469,12 @@ void dispatch_each(const struct ctl *ctl, void (*fn)(void *arg, const struct dis
 
     for (size_t i = 0; i < d->count; i++) {
         const struct queue *q = &d->list[i];
-        struct dispatch_view v = {q->name,      q->ready,
-                                  q->scheduled, q->running,
-                                  q->dead,      q->completed,
+        struct dispatch_view v = {q->name,
+                                  q->ready,
+                                  q->scheduled,
+                                  q->running,
+                                  q->dead,
+                                  q->completed,
                                   (double)q->oldest_us / 1e6};
         fn(arg, &v);
     }

@@ -326,7 +326,8 @@ static void catch_up(struct events *ev, const struct listener *l)
 static void send_reset(struct listener *l)
 {
     static const char body[] = "{\"type\":\"reset\"}";
-    struct tr_event e = {.type = "reset", .submit_id = "", .body = body, .body_len = sizeof(body) - 1};
+    struct tr_event e = {
+        .type = "reset", .submit_id = "", .body = body, .body_len = sizeof(body) - 1};
 
     conn_send(l->conn, note_for(l, &e));
 }

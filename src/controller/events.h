@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * controller/events.h - who listens to what happens: server-sent events, backends, and requests that
- * wait for one submission's end.
+ * controller/events.h - who listens to what happens: server-sent events, backends, and requests
+ * that wait for one submission's end.
  *
  * Events with an id are rows, written in the transaction of the change they tell of; they are read
  * back in order and so reach a listener once, from whichever controller they came, and can be read
@@ -48,8 +48,8 @@ bool events_listen_ws(struct events *ev, struct conn *c, const char *const *ids,
 void events_also(struct events *ev, struct conn *c, const char *submit_id);
 void events_unlisten(struct events *ev, struct conn *c);
 
-/* Call fn(arg, true) when the submission comes to its end (FINISHED, DLQ, CANCELLED), fn(arg, false)
- * after timeout_us. NULL when memory is out. */
+/* Call fn(arg, true) when the submission comes to its end (FINISHED, DLQ, CANCELLED), fn(arg,
+ * false) after timeout_us. NULL when memory is out. */
 struct event_wait *events_wait(struct events *ev, const char *submit_id, int64_t timeout_us,
                                void (*fn)(void *arg, bool ended), void *arg);
 void events_wait_stop(struct event_wait *w); /* before fn was called; fn will not be */

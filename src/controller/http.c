@@ -184,7 +184,8 @@ static int check_role(struct http_req *req)
     if (r->flags & ROUTE_SESSION) {
         if (judges_credential(req->ctl, req->authorization))
             return 0;
-        reply_error(req, 401, "bad_credential", NULL, "this needs the credential of a live session");
+        reply_error(req, 401, "bad_credential", NULL,
+                    "this needs the credential of a live session");
         return -1;
     }
     if (open_door(req)) {
@@ -217,7 +218,8 @@ static bool within_rate(struct http_req *req)
         return true;
     (void)snprintf(seconds, sizeof(seconds), "%d", wait);
     reply_header(req, "Retry-After", seconds);
-    reply_error(req, 429, "too_many_requests", NULL, "this key asks too often; again in %d s", wait);
+    reply_error(req, 429, "too_many_requests", NULL, "this key asks too often; again in %d s",
+                wait);
     return false;
 }
 
@@ -274,6 +276,7 @@ static int64_t body_length(struct http_req *req)
         reply_error(req, 400, "bad_field", "Content-Length", "this is no length");
         return -1;
     }
+    req->body_left = (int64_t)n;
     if ((int64_t)n > body_max(req)) {
         reply_error(req, 413, "too_large", NULL, "the body has %llu bytes; at most %lld are taken",
                     (unsigned long long)n, (long long)body_max(req));
@@ -288,7 +291,8 @@ static bool open_upload(struct http_req *req)
     int r = check_role(req);
 
     if (r == KEY_UNKNOWN)
-        reply_error(req, 401, "bad_key", NULL, "there is no such key, or it is a second old");
+        reply_error(req, 401, "bad_key", NULL,
+                    "there is no such key; one made just now works in a second");
     if (r != 0)
         return false;
     req->body_fd = openat(req->ctl->data_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -360,11 +364,13 @@ int http_body(struct conn *c, const void *bytes, size_t len)
     struct http_req *req = c->req;
     struct tr_err err = TR_ERR_INIT;
 
-    if (!req || req->replied)
+    if (!req)
         return 0;
     if ((int64_t)len > req->body_left)
         return -1;
     req->body_left -= (int64_t)len;
+    if (req->replied) /* refused: read on a little, or the client never sees the answer */
+        return req->drained && req->body_left == 0 ? -1 : 0;
     req->body_bytes += len;
     if (req->body_fd < 0) {
         tr_buf_add(&req->body, bytes, len);
@@ -380,6 +386,8 @@ int http_body_end(struct conn *c)
     struct http_req *req = c->req;
     struct tr_err err = TR_ERR_INIT;
 
+    if (req && req->replied && req->drained)
+        return -1;
     if (!req || req->replied || req->body_bytes == 0)
         return 0;
     if (req->body_fd < 0 && tr_buf_check(&req->body, "the body", &err) < 0)

@@ -55,6 +55,7 @@ struct http_req {
 
     /* The answer. */
     bool replied, streaming, closing;
+    bool drained; /* answered, and only the rest of the body is awaited */
     int status;
     struct tr_buf head;
     struct note *note; /* the body, or … */

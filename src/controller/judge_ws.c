@@ -2,8 +2,8 @@
  *
  * judge_ws.c - the judge's half of the protocol, message by message.
  *
- * Everything that comes in is hostile until `auth` is proven and may be wrong after it: a judge that
- * breaks the rules hurts itself alone.
+ * Everything that comes in is hostile until `auth` is proven and may be wrong after it: a judge
+ * that breaks the rules hurts itself alone.
  */
 #include "controller/judge_ws.h"
 
@@ -48,7 +48,8 @@ void judge_ws_refuse(struct judge *g, const char *code, unsigned close, const ch
     if (g->conn->close_code)
         return;
     tr_log(TR_LOG_WARN, &f, "refused a judge: %s", message);
-    judge_ws_send(g, json_pack("{s:s, s:s, s:s}", "type", "error", "code", code, "message", message));
+    judge_ws_send(g,
+                  json_pack("{s:s, s:s, s:s}", "type", "error", "code", code, "message", message));
     conn_close(g->conn, close, code);
 }
 
@@ -242,8 +243,7 @@ static void on_auth(struct judge *g, const json_t *m)
         judge_ws_refuse(g, "bad_version", 4000, "this controller speaks protocol 1");
     } else if (!copy_text(m, "key_id", a->key_id, sizeof(a->key_id)) ||
                !copy_text(m, "judge_id", a->judge_id, sizeof(a->judge_id)) ||
-               !tr_judge_id_ok(a->judge_id) ||
-               !copy_text(m, "nonce", a->nonce, sizeof(a->nonce)) ||
+               !tr_judge_id_ok(a->judge_id) || !copy_text(m, "nonce", a->nonce, sizeof(a->nonce)) ||
                strspn(a->nonce, "0123456789abcdef") != TR_NONCE_HEX - 1 ||
                !copy_text(m, "proof", a->proof, sizeof(a->proof))) {
         complain(g, "bad_field", "auth", "auth needs key_id, judge_id, nonce and proof");
@@ -455,7 +455,8 @@ static void on_returned(struct judge *g, const json_t *m)
 static void on_progress(struct judge *g, const json_t *m)
 {
     struct run *r = run_of(g, m, false);
-    static const char *const names[] = {"submit_id", "run_lease", "stage", "done", "total", "cases"};
+    static const char *const names[] = {"submit_id", "run_lease", "stage",
+                                        "done",      "total",     "cases"};
 
     if (!r)
         return;
@@ -508,8 +509,8 @@ static void on_heartbeat(struct judge *g, const json_t *m)
     json_t *lost = json_array();
     size_t i;
 
-    if (!lost || (running && (!json_is_array(running) ||
-                              json_array_size(running) > JUDGE_TOKENS_MAX))) {
+    if (!lost ||
+        (running && (!json_is_array(running) || json_array_size(running) > JUDGE_TOKENS_MAX))) {
         json_decref(lost);
         complain(g, "bad_field", "running", "running: expected a list of at most 1024");
         return;

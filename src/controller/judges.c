@@ -296,8 +296,7 @@ static void tick_alive(struct judge *g, int64_t now)
 {
     if (g->state != JUDGE_READY) {
         if (now >= g->deadline_us)
-            judge_ws_refuse(g, "auth_timeout", 4001,
-                            "no answer in time");
+            judge_ws_refuse(g, "auth_timeout", 4001, "no answer in time");
         return;
     }
     if (!keys_valid(g->ctl->keys, g->key_id))
@@ -355,9 +354,9 @@ void judge_set_draining(struct judge *g, bool draining)
     g->draining = draining;
     tell_state(g, draining ? "draining" : "connected");
     if (g->conn)
-        judge_ws_send(g, draining ? json_pack("{s:s, s:s}", "type", "drain", "reason",
-                                              "asked by an operator")
-                                  : json_pack("{s:s}", "type", "resume"));
+        judge_ws_send(
+            g, draining ? json_pack("{s:s, s:s}", "type", "drain", "reason", "asked by an operator")
+                        : json_pack("{s:s}", "type", "resume"));
     if (!draining)
         dispatch_kick(g->ctl);
 }
@@ -395,17 +394,18 @@ static void copy_members(json_t *to, const json_t *from, const char *const *name
 
 json_t *judge_json(const struct judge *g)
 {
-    static const char *const params[] = {"cores", "languages", "box", "calibration", "classes", NULL};
+    static const char *const params[] = {"cores",       "languages", "box",
+                                         "calibration", "classes",   NULL};
     static const char *const beat[] = {"load", "slots", "busy", "memory_free_mib", "cache", NULL};
     char when[TR_TIME_TEXT], then[TR_TIME_TEXT];
     const char *state = g->state == JUDGE_LOST ? "lost" : g->draining ? "draining" : "connected";
-    json_t *o = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:s}", "judge_id", g->judge_id,
-        "state", state, "address", g->address, "version", g->version, "connected_at",
-        tr_clock_text(g->connected_us, when), "tokens", (json_int_t)g->tokens, "running",
-        (json_int_t)g->nruns, "memory_mib", (json_int_t)g->memory_mib, "judged",
-        (json_int_t)g->judged, "faults", (json_int_t)g->faults, "tasks", runs_json(g), "key_id",
-        g->key_id);
+    json_t *o =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:s}", "judge_id",
+                  g->judge_id, "state", state, "address", g->address, "version", g->version,
+                  "connected_at", tr_clock_text(g->connected_us, when), "tokens",
+                  (json_int_t)g->tokens, "running", (json_int_t)g->nruns, "memory_mib",
+                  (json_int_t)g->memory_mib, "judged", (json_int_t)g->judged, "faults",
+                  (json_int_t)g->faults, "tasks", runs_json(g), "key_id", g->key_id);
 
     if (!o)
         return NULL;

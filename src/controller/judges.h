@@ -2,9 +2,9 @@
  *
  * controller/judges.h - the judges that are connected, or were a moment ago, and what each has.
  *
- * A task that was sent is a struct run in the list of exactly one judge; its state is the list it is
- * in. Loss of a connection leaves the judge in the list as LOST with its runs; after the grace they
- * go back to their queues. Everything here belongs to the loop's thread.
+ * A task that was sent is a struct run in the list of exactly one judge; its state is the list it
+ * is in. Loss of a connection leaves the judge in the list as LOST with its runs; after the grace
+ * they go back to their queues. Everything here belongs to the loop's thread.
  */
 #ifndef CONTROLLER_JUDGES_H
 #define CONTROLLER_JUDGES_H

@@ -191,6 +191,13 @@ void keys_refreshed(struct keys *k, void (*fn)(void *arg), void *arg)
         begin(k);
 }
 
+void keys_load(struct keys *k)
+{
+    begin(k);
+    while (k->reading)
+        (void)uv_run(tr_loop_uv(k->ctl->loop), UV_RUN_ONCE);
+}
+
 void keys_tick(struct keys *k)
 {
     if (!k->reading && tr_clock_mono_us() - k->read_us > OLD_US)

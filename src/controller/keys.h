@@ -2,9 +2,9 @@
  *
  * controller/keys.h - who may do what: API keys, roles, rates.
  *
- * The keys are rows of the database; the controller keeps a copy that is at most a second old. A key
- * that the copy does not have makes the request wait for a fresh one, so that a key works from the
- * moment it was made.
+ * The keys are rows of the database; the controller keeps a copy that is at most a second old. A
+ * key that the copy does not have makes the request wait for a fresh one, so that a key works from
+ * the moment it was made.
  */
 #ifndef CONTROLLER_KEYS_H
 #define CONTROLLER_KEYS_H
@@ -56,6 +56,8 @@ bool keys_valid(struct keys *k, const char *key_id);
 
 /* Call fn(arg) once the copy is newer than now. */
 void keys_refreshed(struct keys *k, void (*fn)(void *arg), void *arg);
+/* Before anybody is let in: run the loop until the copy is there. */
+void keys_load(struct keys *k);
 /* Read the rows again if the copy is old: from the controller's tick. */
 void keys_tick(struct keys *k);
 

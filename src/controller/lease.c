@@ -91,8 +91,8 @@ static void renew_done(struct op *op)
             run_free(judge_take_run(g, t->submit_id));
     }
     if (g && op->result >= 0)
-        judge_ws_send(g, json_pack("{s:s, s:I, s:O}", "type", "beat", "seq", o->seq, "lost",
-                                   o->lost));
+        judge_ws_send(g,
+                      json_pack("{s:s, s:I, s:O}", "type", "beat", "seq", o->seq, "lost", o->lost));
     if (op->result < 0)
         tr_log_err(TR_LOG_WARN, NULL, &op->err);
     json_decref(o->lost);
@@ -241,10 +241,10 @@ static void adopt_done(struct op *op)
         char ticket[64];
         (void)snprintf(ticket, sizeof(ticket), "%lld.%lld", (long long)r->job.id,
                        (long long)r->job.run_lease);
-        (void)json_array_append_new(
-            tasks, json_pack("{s:s, s:I, s:I, s:s}", "submit_id", t->submit_id, "run_lease",
-                             (json_int_t)t->run_lease, "new_run_lease", (json_int_t)t->new_lease,
-                             "ticket", ticket));
+        (void)json_array_append_new(tasks, json_pack("{s:s, s:I, s:I, s:s}", "submit_id",
+                                                     t->submit_id, "run_lease",
+                                                     (json_int_t)t->run_lease, "new_run_lease",
+                                                     (json_int_t)t->new_lease, "ticket", ticket));
         judge_add_run(g, r);
     }
     if (op->result < 0)
@@ -252,8 +252,8 @@ static void adopt_done(struct op *op)
     if (g) {
         drop_old_sessions(g);
         if (o->n > 0)
-            judge_ws_send(g, json_pack("{s:s, s:O, s:O}", "type", "adopted", "tasks", tasks, "lost",
-                                       lost));
+            judge_ws_send(
+                g, json_pack("{s:s, s:O, s:O}", "type", "adopted", "tasks", tasks, "lost", lost));
         judge_ws_begin(g);
     }
     json_decref(tasks);

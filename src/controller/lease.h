@@ -9,8 +9,8 @@
 
 struct judge;
 
-/* Renew what the judge says it runs and we know to be with it; answers `beat` after COMMIT. `lost` is
- * what it must stop already; taken over. */
+/* Renew what the judge says it runs and we know to be with it; answers `beat` after COMMIT. `lost`
+ * is what it must stop already; taken over. */
 void lease_renew(struct judge *g, json_int_t seq, const json_t *running, json_t *lost);
 
 /* Take up what the judge brings from an earlier session; answers `adopted`, makes it ready. */

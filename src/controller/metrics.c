@@ -198,9 +198,9 @@ static json_t *now_json(struct ctl *ctl)
                      (json_int_t)(t.ready + t.scheduled), "running", (json_int_t)t.running, "dead",
                      (json_int_t)t.dead, "finished_per_minute", (json_int_t)minute, "judges",
                      (json_int_t)judges_ready(ctl->judges), "slots", (json_int_t)slots, "busy",
-                     (json_int_t)busy, "oldest_s", t.oldest_s, "wait_p50_ms", part_ms(&m->waits, .5),
-                     "wait_p95_ms", part_ms(&m->waits, .95), "total_p50_ms", part_ms(&m->totals, .5),
-                     "total_p95_ms", part_ms(&m->totals, .95));
+                     (json_int_t)busy, "oldest_s", t.oldest_s, "wait_p50_ms",
+                     part_ms(&m->waits, .5), "wait_p95_ms", part_ms(&m->waits, .95), "total_p50_ms",
+                     part_ms(&m->totals, .5), "total_p95_ms", part_ms(&m->totals, .95));
 }
 
 json_t *metrics_stats_event(struct ctl *ctl)
@@ -301,7 +301,8 @@ static void queue_line(void *arg, const struct dispatch_view *v)
 
 static void oldest_line(void *arg, const struct dispatch_view *v)
 {
-    tr_buf_addf(arg, "tribunal_queue_oldest_age_seconds{queue=\"%s\"} %.3f\n", v->name, v->oldest_s);
+    tr_buf_addf(arg, "tribunal_queue_oldest_age_seconds{queue=\"%s\"} %.3f\n", v->name,
+                v->oldest_s);
 }
 
 static void counters(struct tr_buf *b, const struct table *t, const char *name, const char *label_a,

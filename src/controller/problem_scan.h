@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * controller/problem_scan.h - the slow half of problems: runs on a pool thread, touches no loop state.
+ * controller/problem_scan.h - the slow half of problems: runs on a pool thread, touches no loop
+ * state.
  */
 #ifndef CONTROLLER_PROBLEM_SCAN_H
 #define CONTROLLER_PROBLEM_SCAN_H

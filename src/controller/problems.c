@@ -6,8 +6,8 @@
  */
 #include "controller/problems.h"
 
-#include <errno.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,14 +261,13 @@ json_t *problem_json(struct ctl *ctl, const struct problem *p)
 
     if (*p->error)
         return json_pack("{s:s, s:s, s:s}", "id", p->id, "name", p->name, "error", p->error);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:b, s:s, s:b}", "id",
-                     p->id, "name", p->name, "format", p->format, "version", p->version, "data",
-                     p->data, "size", (json_int_t)p->size, "tests", (json_int_t)p->tests,
-                     "time_limit", (json_int_t)p->time_ms, "memory_limit",
-                     (json_int_t)(p->memory_kib / 1024), "scoring", p->oi ? "OI" : "ACM",
-                     "interactive", (int)p->interactive, "updated_at",
-                     tr_clock_text(p->updated_us, when), "set_aside",
-                     (int)setaside_is(ctl->setaside, SETASIDE_PROBLEM, p->id));
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:b, s:s, s:b}", "id", p->id, "name",
+        p->name, "format", p->format, "version", p->version, "data", p->data, "size",
+        (json_int_t)p->size, "tests", (json_int_t)p->tests, "time_limit", (json_int_t)p->time_ms,
+        "memory_limit", (json_int_t)(p->memory_kib / 1024), "scoring", p->oi ? "OI" : "ACM",
+        "interactive", (int)p->interactive, "updated_at", tr_clock_text(p->updated_us, when),
+        "set_aside", (int)setaside_is(ctl->setaside, SETASIDE_PROBLEM, p->id));
 }
 
 static int newer(const void *a, const void *b)

@@ -233,6 +233,7 @@ void reply_file(struct http_req *req, int fd, uint64_t size, const char *type, c
 /* ---------------------------------------------------------------- writing */
 
 enum {
+    DRAIN_S = 3, /* how long the rest of a refused body is read */
     CHUNK = 16 * 1024
 };
 
@@ -319,5 +320,11 @@ int http_writeable(struct conn *c)
     }
     if (req->streaming)
         return c->close_code ? -1 : 0;
-    return finish(c);
+    if (req->closing && req->body_left > 0 && !req->drained) {
+        /* Closing on somebody who still sends resets the connection before the answer is read. */
+        req->drained = true;
+        lws_set_timeout(c->wsi, PENDING_TIMEOUT_HTTP_CONTENT, DRAIN_S);
+        return 0;
+    }
+    return req->drained ? 0 : finish(c);
 }

@@ -36,11 +36,11 @@ static json_t *points(int64_t millionths)
 
 json_t *row_summary(const struct tr_submission *s)
 {
-    json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "submit_id", s->submit_id, "status",
-                          tr_state_name(s->status), "priority", (json_int_t)s->priority,
-                          "generation", (json_int_t)s->generation, "attempts",
-                          (json_int_t)s->retry_count, "crashes", (json_int_t)s->crashes, "kind",
-                          strcmp(s->subject, "run") == 0 ? "run" : "judge");
+    json_t *o =
+        json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "submit_id", s->submit_id, "status",
+                  tr_state_name(s->status), "priority", (json_int_t)s->priority, "generation",
+                  (json_int_t)s->generation, "attempts", (json_int_t)s->retry_count, "crashes",
+                  (json_int_t)s->crashes, "kind", strcmp(s->subject, "run") == 0 ? "run" : "judge");
 
     if (!o)
         return NULL;
@@ -83,13 +83,13 @@ static json_t *timeline(const struct tr_event_list *events)
 
     for (size_t i = 0; list && i < events->count; i++) {
         const struct tr_event *e = &events->rows[i];
-        TR_CLEANUP(tr_json_unrefp) json_t *body =
-            json_loadb(e->body, e->body_len, JSON_REJECT_DUPLICATES, NULL);
+        TR_CLEANUP(tr_json_unrefp)
+        json_t *body = json_loadb(e->body, e->body_len, JSON_REJECT_DUPLICATES, NULL);
         const char *status = json_string_value(json_object_get(body, "status"));
-        json_t *o = json_pack("{s:s, s:s, s:O*, s:O*}", "at", tr_clock_text(e->at_us, when), "what",
-                              status ? status : e->type, "worker_id",
-                              json_object_get(body, "worker_id"), "message",
-                              json_object_get(body, "message"));
+        json_t *o =
+            json_pack("{s:s, s:s, s:O*, s:O*}", "at", tr_clock_text(e->at_us, when), "what",
+                      status ? status : e->type, "worker_id", json_object_get(body, "worker_id"),
+                      "message", json_object_get(body, "message"));
 
         (void)json_array_append_new(list, o);
     }
@@ -102,9 +102,9 @@ static json_t *history(const struct row_whole *w)
 
     for (size_t i = 0; list && i < w->nhistory; i++) {
         const struct tr_generation *g = &w->history[i];
-        json_t *o = json_pack("{s:I, s:s, s:s*, s:o}", "generation", (json_int_t)g->generation,
-                              "status", tr_state_name(g->status), "verdict", g->verdict, "score",
-                              points(g->score));
+        json_t *o =
+            json_pack("{s:I, s:s, s:s*, s:o}", "generation", (json_int_t)g->generation, "status",
+                      tr_state_name(g->status), "verdict", g->verdict, "score", points(g->score));
 
         if (o)
             put_time(o, "finished_at", g->finish_us);
@@ -133,8 +133,8 @@ static void put_task(json_t *o, const json_t *task, bool source)
 json_t *row_json(const struct row_whole *w, bool source)
 {
     json_t *o = row_summary(&w->s);
-    TR_CLEANUP(tr_json_unrefp) json_t *task =
-        json_loadb(w->task, w->task_len, JSON_ALLOW_NUL, NULL);
+    TR_CLEANUP(tr_json_unrefp)
+    json_t *task = json_loadb(w->task, w->task_len, JSON_ALLOW_NUL, NULL);
 
     if (!o)
         return NULL;

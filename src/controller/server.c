@@ -116,6 +116,9 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_RECEIVE:
     case LWS_CALLBACK_SERVER_WRITEABLE:
         return on_websocket(wsi, reason, in, len);
+    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: /* it answers ours: no third frame */
+        c = lws_get_opaque_user_data(wsi);
+        return c && c->close_sent ? -1 : 0;
     case LWS_CALLBACK_CLOSED_HTTP:
     case LWS_CALLBACK_CLOSED:
     case LWS_CALLBACK_WSI_DESTROY:

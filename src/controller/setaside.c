@@ -160,10 +160,10 @@ json_t *setaside_json(const struct setaside *s)
 
     for (const struct entry *e = s->first; e; e = e->next)
         if (e->aside)
-            (void)json_array_append_new(
-                list, json_pack("{s:s, s:s, s:i, s:s, s:s}", "kind", kinds[e->kind], "name",
-                                e->name, "faults", (int)e->faults, "message", e->why, "since",
-                                tr_clock_text(e->since_us, when)));
+            (void)json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:s, s:s}", "kind",
+                                                        kinds[e->kind], "name", e->name, "faults",
+                                                        (int)e->faults, "message", e->why, "since",
+                                                        tr_clock_text(e->since_us, when)));
     return list;
 }
 

@@ -64,11 +64,12 @@ static int add_event(struct tr_store *st, const struct settle_op *o, const char 
 {
     char when[TR_TIME_TEXT];
     const struct run *r = o->run;
-    TR_CLEANUP(tr_json_unrefp) json_t *j = json_pack(
-        "{s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s*}", "type", type, "submit_id", r->submit_id,
-        "status", status, "generation", (json_int_t)r->generation, "worker_id", o->judge_id,
-        "problem", r->problem, "language", r->lang, "timestamp",
-        tr_clock_text(tr_clock_real_us(), when), "message", message);
+    TR_CLEANUP(tr_json_unrefp)
+    json_t *j =
+        json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s*}", "type", type, "submit_id",
+                  r->submit_id, "status", status, "generation", (json_int_t)r->generation,
+                  "worker_id", o->judge_id, "problem", r->problem, "language", r->lang, "timestamp",
+                  tr_clock_text(tr_clock_real_us(), when), "message", message);
 
     if (j && o->slim && strcmp(type, "result") == 0) {
         (void)json_object_set(j, "result", o->slim);
@@ -212,11 +213,8 @@ static struct settle_op *new_op(struct ctl *ctl, const struct judge *g, struct r
         run_free(r);
         return NULL;
     }
-    o->op = (struct op){.ctl = ctl,
-                        .run = run_settle,
-                        .done = settle_done,
-                        .lane = OP_URGENT,
-                        .must = true};
+    o->op = (struct op){
+        .ctl = ctl, .run = run_settle, .done = settle_done, .lane = OP_URGENT, .must = true};
     o->how = how;
     o->run = r;
     if (g) {

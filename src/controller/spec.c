@@ -2,9 +2,9 @@
  *
  * spec.c - from the JSON of a client to a task message, strictly.
  *
- * The client may write the short form (problem and language by name) or the whole task message; what
- * goes to the database is always the whole message, pinned to one version of the test data, and has
- * passed the same parser that the judge uses.
+ * The client may write the short form (problem and language by name) or the whole task message;
+ * what goes to the database is always the whole message, pinned to one version of the test data,
+ * and has passed the same parser that the judge uses.
  */
 #include "controller/spec.h"
 
@@ -112,7 +112,8 @@ static int read_user(struct spec *s, const json_t *body, struct bad *bad)
                : 0;
 }
 
-static int read_order(struct spec *s, const json_t *body, const struct key_who *who, struct bad *bad)
+static int read_order(struct spec *s, const json_t *body, const struct key_who *who,
+                      struct bad *bad)
 {
     const json_t *p = json_object_get(body, "priority");
     const char *class = NULL;
@@ -125,8 +126,9 @@ static int read_order(struct spec *s, const json_t *body, const struct key_who *
                            SPEC_PRIORITY_MAX);
         s->priority = json_integer_value(p);
         if (s->priority > 0 && who && who->role < ROLE_ADMIN)
-            return bad_say(bad, 403, "forbidden", "priority", "a priority over 0 needs the role "
-                                                              "'admin'");
+            return bad_say(bad, 403, "forbidden", "priority",
+                           "a priority over 0 needs the role "
+                           "'admin'");
     }
     int r = text_of(body, "class", 16, &class, bad);
     if (r > 0 && strcmp(class, "light") != 0 && strcmp(class, "heavy") != 0)
@@ -222,8 +224,8 @@ static int put_problem(struct ctl *ctl, struct spec *s, const json_t *body, json
             s->problem = name_of(s, json_object_get(p, "title"));
         return 0;
     }
-    const json_t *id = json_object_get(p, "key") ? json_object_get(p, "key")
-                                                 : json_object_get(p, "id");
+    const json_t *id =
+        json_object_get(p, "key") ? json_object_get(p, "key") : json_object_get(p, "id");
     if (!id)
         return bad_say(bad, 422, "missing_field", "problem",
                        "problem: expected test_cases, test_data_zip or the id of a problem here");

@@ -2,14 +2,14 @@
  *
  * controller/storage.h - the database, away from the loop: one thread writes, one reads.
  *
- * An operation is a struct that begins with struct op. The loop's thread fills it and hands it over;
- * run() happens on the storage thread, inside a transaction for writes; done() happens on the loop's
- * thread again, for writes after COMMIT, and frees it. Nobody else touches it in between.
+ * An operation is a struct that begins with struct op. The loop's thread fills it and hands it
+ * over; run() happens on the storage thread, inside a transaction for writes; done() happens on the
+ * loop's thread again, for writes after COMMIT, and frees it. Nobody else touches it in between.
  *
- * Writes that queue up while a transaction runs share the next one (at most STORAGE_BATCH). run() may
- * therefore be called more than once: it sets its outputs anew each time. A negative return undoes the
- * whole transaction, whose members are then run one by one; so an operation that finds its fence stale
- * before it changed anything returns 0 and says so in a field of its own.
+ * Writes that queue up while a transaction runs share the next one (at most STORAGE_BATCH). run()
+ * may therefore be called more than once: it sets its outputs anew each time. A negative return
+ * undoes the whole transaction, whose members are then run one by one; so an operation that finds
+ * its fence stale before it changed anything returns 0 and says so in a field of its own.
  */
 #ifndef CONTROLLER_STORAGE_H
 #define CONTROLLER_STORAGE_H

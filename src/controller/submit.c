@@ -19,7 +19,8 @@
 
 enum {
     ARENA_MAX = 40 * 1024 * 1024,
-    JOB_TRIES = 1000 /* the submission counts its faults and crashes; the queue must not stop first */
+    JOB_TRIES =
+        1000 /* the submission counts its faults and crashes; the queue must not stop first */
 };
 
 static int add_event(struct tr_store *st, const char *submit_id, const char *status,
@@ -27,10 +28,10 @@ static int add_event(struct tr_store *st, const char *submit_id, const char *sta
                      struct tr_err *err)
 {
     char when[TR_TIME_TEXT];
-    TR_CLEANUP(tr_json_unrefp) json_t *j =
-        json_pack("{s:s, s:s, s:s, s:I, s:s, s:s*}", "type", "status_change", "submit_id", submit_id,
-                  "status", status, "generation", (json_int_t)generation, "timestamp",
-                  tr_clock_text(tr_clock_real_us(), when), "message", message);
+    TR_CLEANUP(tr_json_unrefp)
+    json_t *j = json_pack("{s:s, s:s, s:s, s:I, s:s, s:s*}", "type", "status_change", "submit_id",
+                          submit_id, "status", status, "generation", (json_int_t)generation,
+                          "timestamp", tr_clock_text(tr_clock_real_us(), when), "message", message);
 
     if (j && s) {
         (void)json_object_set_new(j, "problem", json_string(s->problem));
@@ -46,9 +47,8 @@ static int add_event(struct tr_store *st, const char *submit_id, const char *sta
 static int enqueue(struct tr_store *st, const struct spec *s, int64_t generation, int64_t *ret_job,
                    struct tr_err *err)
 {
-    struct job_note n = {.generation = generation,
-                         .heavy = strcmp(s->class, "heavy") == 0,
-                         .run = s->run};
+    struct job_note n = {
+        .generation = generation, .heavy = strcmp(s->class, "heavy") == 0, .run = s->run};
     const char *code = strstr(s->task, "\"code\"");
     struct tq_enqueued got = {0};
     struct tq_item item = TQ_ITEM_INIT;

@@ -15,7 +15,8 @@ enum {
 };
 #define TR_PACK_BYTES_MAX (UINT64_C(2) * 1024 * 1024 * 1024)
 
-/* A cheap mark that changes whenever a file's name, size or time does: names, sizes and times only. */
+/* A cheap mark that changes whenever a file's name, size or time does: names, sizes and times only.
+ */
 int tr_pack_mark(const char *folder, char out[static TR_SHA256_HEX], struct tr_err *err);
 
 /* The hash of the manifest: every file's path, size and SHA-256, in order of their names. Files and

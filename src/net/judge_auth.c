@@ -208,8 +208,8 @@ bool tr_judge_id_ok(const char *judge_id)
     size_t n = strnlen(judge_id, TR_JUDGE_ID_MAX + 1);
 
     return n > 0 && n <= TR_JUDGE_ID_MAX && isalnum((unsigned char)judge_id[0]) &&
-           strspn(judge_id,
-                  "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") == n;
+           strspn(judge_id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") ==
+               n;
 }
 
 bool tr_same_secret(const char *a, const char *b)

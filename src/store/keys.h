@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * store/keys.h - keys of judges and of API clients, as rows. No secret is kept, only what checks it.
+ * store/keys.h - keys of judges and of API clients, as rows. No secret is kept, only what checks
+ * it.
  */
 #ifndef STORE_KEYS_H
 #define STORE_KEYS_H
@@ -9,10 +10,10 @@
 
 struct tr_key_row {
     const char *key_id;
-    const char *role; /* "submit", "read", "admin" or "judge" */
-    const char *name; /* for people */
-    const char *secret_hash; /* API keys: SHA-256 of the text; judges: stored_key */
-    const char *server_key;  /* judges; else "" */
+    const char *role;                        /* "submit", "read", "admin" or "judge" */
+    const char *name;                        /* for people */
+    const char *secret_hash;                 /* API keys: SHA-256 of the text; judges: stored_key */
+    const char *server_key;                  /* judges; else "" */
     int64_t created_us, used_us, revoked_us; /* 0: never */
 };
 

@@ -211,7 +211,8 @@ int tr_store_start(struct tr_store *st, const char *submit_id, int64_t generatio
 int tr_store_renew(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t lease_us,
                    struct tr_err *err);
 
-/* A run goes on with the same worker under a new fence: 0 and run_lease + 1 in *ret, or TR_E_LOST. */
+/* A run goes on with the same worker under a new fence: 0 and run_lease + 1 in *ret, or TR_E_LOST.
+ */
 int tr_store_adopt(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t lease_us,
                    int64_t *ret, struct tr_err *err);
 

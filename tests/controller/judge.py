@@ -95,8 +95,9 @@ class Socket:
                 return end
 
     def close(self):
-        self._do(self._ws.close())
-        self._end()
+        if self._thread.is_alive():
+            self._do(self._ws.close())
+            self._end()
 
     def cut(self):
         """As if the cable were pulled: no closing handshake."""

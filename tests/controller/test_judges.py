@@ -325,8 +325,8 @@ def test_a_language_that_keeps_failing_is_set_aside_and_others_flow(own, judges)
     for i in range(8):
         server.submit(f"// {i}", problem={"test_cases": [{"input": "", "expected_output": ""}],
                                           "id": i})
-    for _ in range(8):
-        judge.settle(judge.task(), kind="fault", **{"class": "fatal", "message": "no compiler"})
+    for task in [judge.task() for _ in range(8)]:
+        judge.settle(task, kind="fault", **{"class": "fatal", "message": "no compiler"})
     aside = server.get("/api/v1/set-asides")["set_asides"]
     assert [(a["kind"], a["name"]) for a in aside] == [("language", "cpp17")]
     waits = server.submit("// waits")

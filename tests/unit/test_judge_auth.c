@@ -73,7 +73,11 @@ static void new_keys_are_different_and_can_be_read_back(void **state)
 static void what_is_no_key_is_refused_and_never_shown(void **state)
 {
     static const char *const rows[] = {
-        "", "tj_", KEY "0", "tk_k00000000001_" A64, KEY " " KEY,
+        "",
+        "tj_",
+        KEY "0",
+        "tk_k00000000001_" A64,
+        KEY " " KEY,
         "tj_K00000000001_000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"};
 
     for (size_t i = 0; i < TR_ARRAY_LEN(rows); i++) {

@@ -3,6 +3,22 @@ import { apiKey } from "./prefs.js";
 
 export const ROOT = "/api/v1";
 
+const PATIENCE_MS = 20000;
+const WAITING_MS = 90000; // with ?wait the server may take a minute
+const UPLOAD_MS = 30 * 60000;
+
+/* AbortSignal.any() is younger than the browsers we build for. */
+function either(a, b) {
+  const both = new AbortController();
+  for (const one of [a, b]) {
+    if (one.aborted) both.abort();
+    else one.addEventListener("abort", () => both.abort(), { once: true });
+  }
+  return both.signal;
+}
+
+const patience = (path) => (path.includes("wait=") ? WAITING_MS : PATIENCE_MS);
+
 /* A refusal: `code` for machines, `message` for people, `status` 0 when nobody answered. */
 export class ApiError extends Error {
   constructor(status, code, message, more = {}) {
@@ -37,12 +53,15 @@ async function refusal(answer) {
     { field: body.field, findings: body.findings, after: Number(answer.headers.get("Retry-After")) || 0 });
 }
 
-async function send(path, init) {
+/* A request that is given up by `signal` throws AbortError; one that nobody answers in time, ApiError. */
+async function send(path, init, timeout = PATIENCE_MS) {
   let answer;
+  const clock = AbortSignal.timeout(timeout);
+  const signal = init.signal ? either(init.signal, clock) : clock;
   try {
-    answer = await fetch(ROOT + path, { ...init, cache: "no-store", credentials: "omit" });
+    answer = await fetch(ROOT + path, { ...init, signal, cache: "no-store", credentials: "omit" });
   } catch (err) {
-    if (err.name === "AbortError") throw err;
+    if (err.name === "AbortError" && init.signal?.aborted) throw err;
     throw new ApiError(0, "unreachable", "");
   }
   if (!answer.ok) throw await refusal(answer);
@@ -50,7 +69,7 @@ async function send(path, init) {
 }
 
 export async function get(path, signal) {
-  return (await send(path, { headers: headers(), signal })).json();
+  return (await send(path, { headers: headers(), signal }, patience(path))).json();
 }
 
 export async function getText(path, signal) {
@@ -63,12 +82,12 @@ export async function post(path, body, signal) {
     init.body = JSON.stringify(body);
     init.headers["Content-Type"] = "application/json";
   }
-  return (await send(path, init)).json();
+  return (await send(path, init, patience(path))).json();
 }
 
 export async function putFile(path, file) {
   const init = { method: "PUT", headers: headers({ "Content-Type": "application/zip" }), body: file };
-  return (await send(path, init)).json();
+  return (await send(path, init, UPLOAD_MS)).json();
 }
 
 /* "?a=1&b=2" of what is not empty; arrays repeat the name. */

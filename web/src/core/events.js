@@ -206,6 +206,20 @@ export function restart() {
   start();
 }
 
+/* A page that is left keeps no connection, even when the browser keeps it to go back to. */
+addEventListener("pagehide", () => {
+  if (running) {
+    stop();
+    hiddenTimer = -1;
+  }
+});
+addEventListener("pageshow", (event) => {
+  if (event.persisted && hiddenTimer === -1) {
+    hiddenTimer = 0;
+    start();
+  }
+});
+
 document.addEventListener("visibilitychange", () => {
   clearTimeout(hiddenTimer);
   if (document.hidden) {

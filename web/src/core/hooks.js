@@ -3,6 +3,8 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get } from "./api.js";
 import { listen } from "./events.js";
 
+const RETRY_MS = 3000; // a server that was away or too busy
+
 /* Read `path` (null: nothing to read). Reads again on `refresh` and on the events `when(event)` wants,
  * at most every `gap` ms. What was read stays on screen while it is read again or cannot be. */
 export function useApi(path, when = () => false, gap = 700) {
@@ -28,12 +30,13 @@ export function useApi(path, when = () => false, gap = 700) {
       } catch (error) {
         if (!dead && mine === abort && error.name !== "AbortError") {
           set((old) => ({ data: old.path === path ? old.data : null, error, path }));
+          if (error.status === 0 || error.status >= 429) soon(RETRY_MS);
         }
       }
       if (mine === abort) abort = null;
     };
-    const soon = () => {
-      if (!timer) timer = setTimeout(load, Math.max(0, last + gap - performance.now()));
+    const soon = (after = gap) => {
+      if (!timer) timer = setTimeout(load, Math.max(0, last + after - performance.now()));
     };
     run.current = load;
     load();

@@ -7,7 +7,7 @@ import { useApi, useClock, useTitle } from "../core/hooks.js";
 import { can } from "../core/me.js";
 import { go } from "../core/route.js";
 import { plain } from "../core/visible.js";
-import { Action, Ago, Empty, Loaded, Name, Panel } from "../ui/bits.jsx";
+import { Action, Ago, Empty, Id, Loaded, Name, Panel } from "../ui/bits.jsx";
 import { ask, attempt, say } from "../ui/dialogs.jsx";
 
 const PAGE = 200;
@@ -80,7 +80,7 @@ function Row({ one, now, reload }) {
   return (
     <tr data-id={one.submit_id}>
       <td class="num when"><Ago at={one.failed_at} now={now} /></td>
-      <td class="id"><a href={`/submissions/${seg(one.submit_id)}`}><Name value={one.submit_id} max={24} /></a></td>
+      <td class="id"><a href={`/submissions/${seg(one.submit_id)}`}><Id value={one.submit_id} /></a></td>
       <td class="mid"><Name value={one.problem} max={30} /></td>
       <td class="lo"><Name value={one.language} /></td>
       <td class="lo"><Name value={one.user} /></td>

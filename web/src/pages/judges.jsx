@@ -4,7 +4,7 @@ import * as f from "../core/format.js";
 import { t } from "../core/i18n.js";
 import { useApi, useClock, useTitle } from "../core/hooks.js";
 import { can } from "../core/me.js";
-import { Action, Ago, Empty, Loaded, Name, Slots } from "../ui/bits.jsx";
+import { Action, Ago, Empty, Id, Loaded, Name, Slots } from "../ui/bits.jsx";
 import { ask, attempt } from "../ui/dialogs.jsx";
 import { Icon } from "../ui/icons.jsx";
 
@@ -39,7 +39,7 @@ function Tasks({ list, now }) {
     <ul class="tasks">
       {list.map((one) => (
         <li key={one.submit_id}>
-          <a href={`/submissions/${seg(one.submit_id)}`}><Name value={one.submit_id} max={20} /></a>
+          <a href={`/submissions/${seg(one.submit_id)}`}><Id value={one.submit_id} /></a>
           <span class="muted"><Name value={one.problem} max={24} /> · <Name value={one.language} /></span>
           <progress max={one.total || 1} value={one.done ?? 0} aria-label={t("strip.running", { n: one.done ?? 0, total: one.total ?? 0 })} />
           <span class="num muted">{f.ms(Math.max(0, now - f.millis(one.since)))}</span>

@@ -13,6 +13,12 @@ export function Name({ value, max = 60, class: more }) {
   return <bdi class={more} title={shown === whole ? undefined : plain(whole, 400)}>{shown}</bdi>;
 }
 
+/* The beginning and the end of an id: ours begin with the time, so that neighbours differ at the end. */
+export function Id({ value }) {
+  const whole = plain(value, 200);
+  return <bdi title={whole.length > 16 ? whole : undefined}>{whole.length > 16 ? `${whole.slice(0, 5)}…${whole.slice(-8)}` : whole}</bdi>;
+}
+
 /* Text of a program, compiler or checker. */
 export function Text({ value, label, max, line, wrap = true, class: more = "" }) {
   const { text, cut } = clip(String(value ?? ""), max, line);

@@ -13,6 +13,9 @@ function color(name, share = 1) {
   return value;
 }
 
+/* Whole numbers only: nobody is half waiting. */
+const STEPS = [1, 2, 5].flatMap((n) => [0, 1, 2, 3, 4, 5, 6].map((e) => n * 10 ** e)).sort((a, b) => a - b);
+
 function options(series, unit, width, height) {
   const axis = { stroke: color("--muted"), font: "11px system-ui", ticks: { show: false },
     grid: { stroke: color("--line"), width: 1 } };
@@ -23,7 +26,7 @@ function options(series, unit, width, height) {
     axes: [
       { ...axis, grid: { show: false }, size: 24, space: 70,
         values: (_, splits) => splits.map((s) => new Date(s * 1000).toTimeString().slice(0, 5)) },
-      { ...axis, size: 46, space: 28, values: (_, splits) => splits.map(unit) },
+      { ...axis, size: 46, space: 28, incrs: STEPS, values: (_, splits) => splits.map(unit) },
     ],
     series: [{}, ...series.map((one) => ({
       label: one.label, stroke: color(one.color), width: 1.6, points: { show: false },

@@ -4,7 +4,7 @@ import * as f from "../core/format.js";
 import { t } from "../core/i18n.js";
 import { go } from "../core/route.js";
 import { seg } from "../core/api.js";
-import { Ago, Meter, Name } from "./bits.jsx";
+import { Ago, Id, Meter, Name } from "./bits.jsx";
 import { Chip, Strip } from "./verdict.jsx";
 
 const href = (row) => `/submissions/${seg(row.submit_id)}`;
@@ -26,7 +26,7 @@ const Line = memo(({ row, limits, full, now }) => {
   return (
     <tr class={`row s-${row.status}`} data-id={row.submit_id} onClick={(event) => open(event, row)}>
       <td class="num when"><Ago at={row.created_at} now={now} /></td>
-      <td class="id"><a href={href(row)}><Name value={row.submit_id} max={24} /></a></td>
+      <td class="id"><a href={href(row)}><Id value={row.submit_id} /></a></td>
       <td class="grow"><Name value={row.problem} max={40} /></td>
       <td class="lo"><Name value={row.language} max={16} /></td>
       <td class="lo"><Name value={row.user} max={20} /></td>
