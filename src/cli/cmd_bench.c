@@ -14,6 +14,7 @@ int cmd_bench(int argc, char **argv)
         {"compile", "compiling: plain, with precompiled headers, kept", bench_compile},
         {"judge", "submissions a second, time to the first verdict", bench_judge},
         {"queue", "rates and latency of the job queue on a database", bench_queue},
+        {"ws", "the controller with judges that judge nothing", bench_ws},
     };
     static const struct cli_group group = {
         .name = "tribunal bench",

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -20,7 +21,8 @@
 enum {
     ARENA_MAX = 48 << 20,
     PAYLOAD_MAX = 16 << 20,
-    SETTLE_TRIES = 5
+    SETTLE_TRIES = 6,
+    PAUSE_MS = 10 /* before the second try, doubled for each later one */
 };
 
 struct sql_run {
@@ -120,6 +122,7 @@ static int insert_row(struct sql_run *w, struct tr_err *err)
                                   .user_id = id_of(w, user, "id"),
                                   .user_name = w->user,
                                   .source = "queue",
+                                  .subject = "judge", /* as a controller marks them */
                                   .problem_id = w->problem,
                                   .contest_id = id_of(w, contest, "id"),
                                   .lang = w->lang,
@@ -143,6 +146,9 @@ static int start_in(struct sql_run *w, struct tr_err *err)
     unsigned char beat = 0;
     int r = tq_heartbeat(tr_store_queue(w->st), &ref, 1, lease_us, &beat, err);
 
+    /* The worker's own renewal may hold the row for a moment. */
+    if (r >= 0 && beat == TQ_BEAT_SETTLING)
+        return tr_fail(err, TR_E_BUSY, 0, "the job's row is busy");
     if (r >= 0 && beat != TQ_BEAT_RENEWED && beat != TQ_BEAT_CANCEL)
         r = tr_fail(err, TR_E_LOST, 0, "the job is somebody else's");
     if (r >= 0 && w->whole)
@@ -180,6 +186,7 @@ static int in_tx(struct sql_run *w, int (*step)(struct sql_run *w, struct tr_err
         int class = tr_err_class(r);
         if (class != TR_E_RETRY && class != TR_E_ABORT && class != TR_E_UNSURE)
             break;
+        (void)nanosleep(&(struct timespec){.tv_nsec = (long)PAUSE_MS * 1000000 << i}, NULL);
     }
     return r;
 }
@@ -325,8 +332,9 @@ static int judge_and_settle(struct ending *e)
     (void)pthread_cond_destroy(&e->t.changed);
     (void)pthread_mutex_destroy(&e->t.lock);
     free(e->t.json);
-    /* Settled: the library finds the job gone. Lost: it finds it another's. Else it comes back. */
-    return r < 0 && r != TR_E_LOST ? TQ_RELEASE : 0;
+    /* Settled, or lost: the library finds the job gone or another's and does nothing. Whatever is
+     * still ours must not be acked without a verdict: it goes back. */
+    return TQ_RELEASE;
 }
 
 int sql_handle(struct tq_run *run, const struct tq_job *job, void *user)
@@ -347,7 +355,7 @@ int sql_handle(struct tq_run *run, const struct tq_job *job, void *user)
         else if (r > 0)
             end = not_now(&e.w, r);
         else
-            end = r == TR_E_LOST ? 0 : TQ_RELEASE;
+            end = TQ_RELEASE;
     }
     if (r < 0)
         tr_log_err(TR_LOG_WARN, s->host->log, &err);
