@@ -10,6 +10,7 @@
 int bench_box(int argc, char **argv);
 int bench_compile(int argc, char **argv);
 int bench_judge(int argc, char **argv);
+int bench_nats(int argc, char **argv);
 int bench_queue(int argc, char **argv);
 int bench_ws(int argc, char **argv);
 

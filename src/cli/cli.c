@@ -121,11 +121,11 @@ bool cli_begin(struct cli_run *run, const struct cli_doc *doc, void *into, int a
     *run = (struct cli_run){.doc = doc};
     const struct tr_conf_table tables[] = {
         {.items = common_items, .count = TR_ARRAY_LEN(common_items), .into = &run->common},
-        {.items = doc->items, .count = doc->count, .into = into},
         {.items = slot_items,
          .count = slot_items_count,
          .into = doc->slot ? into : &unread_slot,
          .foreign = !doc->slot},
+        {.items = doc->items, .count = doc->count, .into = into},
         {.items = shared_items,
          .count = TR_ARRAY_LEN(shared_items),
          .into = &unread,

@@ -282,8 +282,10 @@ static int compile_cached(struct tr_judge *j, const struct compile_job *job, con
         return r;
     r = tr_cache_get(j->cache, key, &ret->artifact, NULL);
     if (r == TR_E_NOTFOUND) {
+        /* Without room for a lock somebody may compile the same beside us: a full disk costs speed,
+         * not verdicts. */
         r = tr_cache_lock(j->cache, key, &lock, err);
-        if (r < 0)
+        if (r < 0 && (!err || err->sys != ENOSPC))
             return r;
         r = tr_cache_get(j->cache, key, &ret->artifact, NULL);
     }
@@ -296,7 +298,6 @@ static int compile_cached(struct tr_judge *j, const struct compile_job *job, con
     r = compile_in_box(j, job, root, arena, ret, err);
     if (r < 0 || ret->verdict != TR_V_AC)
         return r;
-    /* A full disk costs speed, not verdicts. */
     if (tr_cache_put(j->cache, key, ret->artifact, &kept, NULL) == 0) {
         tr_close(&ret->artifact);
         ret->artifact = kept;

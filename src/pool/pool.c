@@ -310,7 +310,7 @@ static int spawn(struct slot *s)
         {.flags = UV_IGNORE},
         {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = 2},
-        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE | UV_WRITABLE_PIPE,
+        {.flags = (uv_stdio_flags)(UV_CREATE_PIPE | UV_READABLE_PIPE | UV_WRITABLE_PIPE),
          .data.stream = (uv_stream_t *)&s->pipe},
     };
     uv_process_options_t o = {

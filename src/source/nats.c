@@ -39,6 +39,12 @@ void src_say(struct src *s, const char *subject, char *bytes)
     free(bytes);
 }
 
+bool src_answer(struct src *s, natsMsg *msg, const char *word)
+{
+    return natsConnection_PublishString(tr_nats_raw(s->nats), natsMsg_GetReply(msg), word) ==
+           NATS_OK;
+}
+
 void src_check_end(struct src *s)
 {
     if (!s->draining || s->ended || s->held > 0)

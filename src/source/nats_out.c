@@ -112,17 +112,20 @@ static enum settle publish_all(struct out *t, struct outgoing *o)
     return settle;
 }
 
-static void settle_message(natsMsg *msg, enum settle how, int64_t delay_us)
+static void settle_message(struct src *s, natsMsg *msg, enum settle how, int64_t delay_us)
 {
+    char nak[64];
+
     switch (how) {
     case SETTLE_ACK:
-        (void)natsMsg_Ack(msg, NULL);
+        src_answer(s, msg, "+ACK");
         break;
     case SETTLE_TERM:
-        (void)natsMsg_Term(msg, NULL);
+        src_answer(s, msg, "+TERM");
         break;
     case SETTLE_NAK:
-        (void)natsMsg_NakWithDelay(msg, delay_us / 1000, NULL);
+        (void)snprintf(nak, sizeof(nak), "-NAK {\"delay\":%lld}", (long long)delay_us * 1000);
+        src_answer(s, msg, delay_us > 0 ? nak : "-NAK");
         break;
     case SETTLE_NONE:
     default:
@@ -186,7 +189,7 @@ static void *work(void *arg)
             o->run(t->src, o->arg);
         enum settle how = publish_all(t, o);
         if (o->d)
-            settle_message(o->d->msg, how, o->delay_us);
+            settle_message(t->src, o->d->msg, how, o->delay_us);
         finish(t, o);
     }
 }

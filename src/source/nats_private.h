@@ -166,6 +166,9 @@ void watch_look(struct src *s);
 
 /* Publish and do not wait: for what may be lost. */
 void src_say(struct src *s, const char *subject, char *bytes);
+/* JetStream's words to a message: "+ACK", "-NAK", "+TERM", "+WPI". Any thread. The library's own
+ * functions for that take only messages of its own pull subscriptions. */
+bool src_answer(struct src *s, natsMsg *msg, const char *word);
 void src_log(const struct src *s, enum tr_log_level level, const char *submit_id,
              const struct tr_err *err, const char *what);
 void src_check_end(struct src *s);

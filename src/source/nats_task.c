@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/task.h"
+#include "codec/json.h"
 #include "nats/letter.h"
+#include "nats/row.h"
 #include "source/nats_private.h"
 
 enum {
@@ -150,52 +151,21 @@ static void not_a_task(struct delivery *d, const struct tr_err *why)
 
 /* ---------------------------------------------------------------- arrival */
 
-/* An id inside a block such as "user": a number or a text, as a text; "" when there is none. */
-static const char *member(struct tr_arena *a, const char *block, const char *name)
-{
-    TR_CLEANUP(tr_json_unrefp) json_t *o = block ? json_loads(block, JSON_DECODE_ANY, NULL) : NULL;
-    const json_t *v = json_object_get(o, name);
-    const char *text = NULL;
-
-    if (json_is_string(v))
-        text = tr_arena_strdup(a, json_string_value(v));
-    else if (json_is_integer(v))
-        text = tr_arena_printf(a, "%lld", (long long)json_integer_value(v));
-    return text ? text : "";
-}
-
 static int read_task(struct delivery *d, const char *bytes, size_t len, struct tr_err *err)
 {
-    struct tr_task t;
-    struct tr_arena *a = &d->arena;
-    int r = tr_envelope_read(bytes, len, "", &d->env, err);
+    struct tr_nats_row row;
+    int r = tr_nats_row(bytes, len, natsMsg_GetSubject(d->msg), "", &d->arena, &row, err);
 
-    if (r >= 0)
-        r = tr_task_parse(bytes, len, a, &t, err);
     if (r < 0)
         return r;
-    d->contest = t.contest;
-    d->user = t.user;
+    d->env = row.env;
+    d->row = row.row;
+    d->row.submit_id = d->env.submit_id;
+    d->contest = row.contest;
+    d->user = row.user;
     d->run = (struct tr_start){.generation = d->env.generation,
                                .retry_count = d->env.retry_count,
                                .crashes = d->env.crashes};
-    d->row = (struct tr_submission_new){
-        .submit_id = d->env.submit_id,
-        .user_id = member(a, t.user, "id"),
-        .user_name = member(a, t.user, "username"),
-        .idempotency_key = t.idempotency_key,
-        .source = "nats",
-        .subject = natsMsg_GetSubject(d->msg),
-        .problem_id = tr_arena_printf(a, "%lld", (long long)t.problem.id),
-        .contest_id = member(a, t.contest, "id"),
-        .lang = t.lang_slug,
-        .generation = d->env.generation,
-        .retry_count = d->env.retry_count,
-        .crashes = d->env.crashes,
-        .task = bytes,
-        .task_len = len,
-        .on_key = TR_KEY_DUPLICATE,
-    };
     return 0;
 }
 
@@ -379,7 +349,7 @@ void task_started(struct delivery *d, int how, const struct tr_err *err, json_t 
 
 static void in_progress(struct delivery *d)
 {
-    if (natsMsg_InProgress(d->msg, NULL) == NATS_OK)
+    if (src_answer(d->src, d->msg, "+WPI"))
         tr_metric_add(d->src->host->metrics, TR_M_IN_PROGRESS);
 }
 

@@ -24,7 +24,7 @@ def files_needed(program):
     return set(re.findall(r"(/\S+) \(0x", said))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sum_program(shop):
     source, program = shop.top / "sum.cc", shop.top / "sum"
     source.write_text("#include <iostream>\nint main() { long a, b; std::cin >> a >> b;"
@@ -33,7 +33,7 @@ def sum_program(shop):
     return program
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def image(shop, sum_program):
     top = shop.top / "image"
     for folder in ("etc", "usr/lib", "usr/bin", "tmp", "proc"):

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zip.h>
@@ -199,6 +203,61 @@ static void a_package_is_kept_by_its_hash_or_refused(void **state)
     drop_place(&p);
 }
 
+/* Entries of the cache's shelves that are not locks. */
+static int kept(const char *path)
+{
+    tr_autoclose int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int n = 0;
+
+    assert_true(root >= 0);
+    for (unsigned s = 0; s < 256; s++) {
+        char shelf[3];
+
+        (void)snprintf(shelf, sizeof(shelf), "%02x", s);
+        int fd = openat(root, shelf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+        for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d))
+            n += e->d_name[0] != '.' && !strstr(e->d_name, ".lock");
+        if (d)
+            (void)closedir(d);
+    }
+    return n;
+}
+
+/* A package that finds no room is a fault, leaves nothing, and is there when there is room. */
+static void a_full_disk_leaves_nothing_behind(void **state)
+{
+    struct tr_err err = TR_ERR_INIT;
+    struct place p = make_place();
+    static char noise[300000];
+    char small[4200];
+    tr_autoclose int dir = -1;
+    struct tr_cache *c = NULL;
+
+    (void)snprintf(small, sizeof(small), "%s/out", p.path);
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("tmpfs", small, "tmpfs", 0, "size=128k") < 0) {
+        drop_place(&p);
+        (void)fprintf(stderr, "SKIP: no tmpfs CAN BE MOUNTED HERE\n");
+        skip();
+    }
+    tr_autoclose int zip = make_zip(&p, "1.in", noise, sizeof(noise), 0);
+    assert_int_equal(tr_cache_open(small, 1 << 20, &c, &err), 0);
+    int r = tr_package_add(c, zip, NULL, &dir, &err);
+    assert_true(r < 0 && tr_err_class(r) != TR_E_USAGE);
+    assert_true(strstr(err.msg, strerror(ENOSPC)) != NULL);
+    assert_int_equal(kept(small), 0);
+    assert_int_equal(mount("tmpfs", small, "tmpfs", MS_REMOUNT, "size=4m"), 0);
+    assert_int_equal(tr_package_add(c, zip, NULL, &dir, &err), 0);
+    assert_int_equal(faccessat(dir, "1.in", R_OK, 0), 0);
+    assert_int_equal(kept(small), 1);
+    tr_close(&dir);
+    tr_cache_close(c);
+    assert_int_equal(umount2(small, MNT_DETACH), 0);
+    drop_place(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_bomb_stops_at_its_ceilings),
         cmocka_unit_test(what_is_no_archive_is_refused),
         cmocka_unit_test(a_package_is_kept_by_its_hash_or_refused),
+        cmocka_unit_test(a_full_disk_leaves_nothing_behind),
     };
 
     return RUN(tests);
