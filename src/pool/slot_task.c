@@ -131,7 +131,6 @@ static int get_data(struct work *w, struct tr_err *err)
 {
     const char *url = w->task.problem.test_data_zip;
     const char *hash = w->task.problem.test_data_hash;
-    tr_autoclose int lock = -1;
 
     if (!url || w->task.problem.ntests > 0)
         return 0;
