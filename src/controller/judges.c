@@ -187,7 +187,7 @@ struct run *run_new(const char *submit_id, const char *problem, const char *lang
     r->submit_id = strdup(submit_id);
     r->problem = strdup(problem);
     r->lang = strdup(lang);
-    r->since_us = tr_clock_real_us();
+    r->since_us = r->created_us = tr_clock_real_us();
     if (!r->submit_id || !r->problem || !r->lang) {
         run_free(r);
         return NULL;

@@ -44,7 +44,8 @@ struct run {
     char *problem, *lang;
     bool heavy, cancelled, settling;
     int64_t generation, retry_count, crashes;
-    int64_t since_us; /* real time */
+    int64_t since_us;   /* real time: sent */
+    int64_t created_us; /* real time: submitted, or given out last where that is not known */
     int64_t done, total;
     unsigned missed; /* heartbeats that did not name it */
 };
