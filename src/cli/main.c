@@ -10,6 +10,8 @@
 #include "cli/commands.h"
 
 static const struct cli_command commands[] = {
+    {"serve", "everything on this machine: controller and judges", cmd_serve},
+    {"submit", "hand a program to a controller and show its verdict", cmd_submit},
     {"judge", "judge a program here and now", cmd_judge},
     {"lang", "languages usable here; precompiled headers", cmd_lang},
     {"problem", "check a problem package", cmd_problem},

@@ -226,7 +226,7 @@ static void give_to_slot(struct delivery *d)
     struct src *s = d->src;
     struct tr_err err = TR_ERR_INIT;
 
-    if (s->draining) {
+    if (s->draining || s->closing) {
         d->stage = ST_ENDING;
         db_release(d);
         return;

@@ -103,9 +103,9 @@ def listed(farm):
             raise AssertionError("no controller answers")
         for row in page["submissions"]:
             found[row["submit_id"]] = row
-        if not page.get("next"):
+        if not page.get("next_cursor"):
             return found
-        cursor = f"&cursor={page['next']}"
+        cursor = f"&cursor={page['next_cursor']}"
 
 
 def verify(farm, expected, timeout):
@@ -208,7 +208,7 @@ def test_the_controller_killed_every_five_seconds(farm):
 
     every = 5 if SOAK else 2.5
     with Disaster(strike, every) as disaster:
-        expected = submit_all(farm, noop_task, COUNT, 60 if SOAK else 11)
+        expected = submit_all(farm, noop_task, COUNT, 60 if SOAK else 8.5)
     assert disaster.strikes >= 3
     farm.wait_ready(controller.port, controller)
     verify(farm, expected, 60)

@@ -3,15 +3,13 @@
 import http.client
 import json
 import os
-import pathlib
 import re
 import signal
-import threading
 
 import pytest
 
 import harness
-from farm import CODE, Farm, make_zip, sql, task
+from farm import CODE, Farm, make_zip, task
 
 # Delays of retries scaled down: the order of events is the same.
 FAST = ("--retry-delays", "50ms,100ms,150ms")
@@ -46,7 +44,6 @@ def test_the_seeds_message_goes_all_the_way(farm, fresh_db, request, engine, s3,
     bytes_, digest = make_zip([("1 2\n", "3\n"), ("20 22\n", "42\n")])
     assert s3.request("PUT", f"/{bucket}/testdata/1.zip", bytes_)[0] == 200
     f = farm(db=db, env={"TRIBUNAL_S3_ACCESS_KEY": s3.key, "TRIBUNAL_S3_SECRET_KEY": s3.secret})
-    root = tmp_path / "root"
     f.worker("judge-worker-1", "--consumer", "judge-heavy", "--s3-endpoint", s3.endpoint, "--log-store",
              f"s3://{logs}", "--root", "oj-runner-cpp17=/").wait_ready()
     path = tmp_path / "task.json"
@@ -89,9 +86,7 @@ def test_logs_go_to_a_folder_by_default(farm, tmp_path):
 
 
 @pytest.mark.parametrize("code, verdict", [
-    (CODE.replace("a+b", "a-b"), "WA"), ("int main(", "CE"), (CODE.replace("return 1", "return 0;for(;;)").replace(
-        "printf", "abort();printf").replace("<stdio.h>", "<stdio.h>\n#include <stdlib.h>"), "RTE")],
-    ids=["WA", "CE", "RTE"])
+    (CODE.replace("a+b", "a-b"), "WA"), ("int main(", "CE"), ("int main(void){return 3;}", "RTE")])
 def test_what_a_program_does_is_a_verdict_and_final(farm, code, verdict):
     f = farm()
     f.worker("w1", *FAST).wait_ready()
@@ -161,9 +156,9 @@ def test_a_message_that_is_no_task_goes_to_the_dead_letters(farm):
 BAD_DATA = {
     "wrong hash": ("1.zip", "0" * 64, "SHA-256"),
     "not a zip": ("text.zip", None, "zip"),
-    "zip bomb": ("bomb.zip", None, "unpack"),
+    "zip bomb": ("bomb.zip", None, "packed size"),
     "missing object": ("gone.zip", None, "gone.zip"),
-    "outside": ("../../../etc/passwd", None, "below"),
+    "outside": ("../../../etc/passwd", None, "etc/passwd"),
 }
 
 
@@ -199,7 +194,7 @@ def finished_once(f, n):
 
 
 def test_a_task_published_twice_has_one_verdict(farm):
-    f = farm()
+    f = farm(ack_wait=1)
     f.put(task(), task())
     f.worker().wait_ready()
     f.worker("w2").wait_ready()
@@ -365,7 +360,7 @@ def refused(f, *options, db=None, nats=None):
         f.db = db
     if nats:
         f.nats_url = nats
-    worker = f.worker("bad", *options)
+    worker = f.worker(f"bad{len(f.workers)}", *options)
     code = worker.process.wait(30)
     lines = [x for x in worker.text().splitlines() if x.startswith("tribunal-worker:")]
     assert len(lines) == 1, worker.text()
