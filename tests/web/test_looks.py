@@ -24,13 +24,28 @@ PAGES = {
 }
 
 
+# Others to fill the lists with, from the examples: problem, file, who.
+CROWD = [("a-plus-b", "accepted/sum.cpp", "alice"), ("stairs", None, "bob"), ("spread", None, "张伟"),
+         ("squares", None, "dora"), ("pair", None, "team-17"), ("a-plus-b", None, "emil")]
+
+
+def examples(problem):
+    """The programs that come with a problem, in languages that start fast."""
+    folder = ROOT / "examples/problems" / problem / "submissions"
+    return sorted(p for p in folder.rglob("*") if p.suffix in (".py", ".cpp"))
+
+
 @pytest.fixture(scope="module")
 def ids(farm):
-    """Some submissions to look at."""
-    made = {name: farm.submit(code, wait=30, user=user)["submit_id"]
+    """Submissions to look at: three by name, and a crowd around them."""
+    for problem, only, user in CROWD:
+        for path in examples(problem)[:4] if only is None else [
+                ROOT / "examples/problems" / problem / "submissions" / only]:
+            farm.submit(path.read_text(), problem=problem, user=user,
+                        language="python3" if path.suffix == ".py" else "cpp17")
+    return {name: farm.submit(code, wait=60, user=user)["submit_id"]
             for name, code, user in (("right", RIGHT, "alice"), ("broken", BROKEN, "bob"),
                                      ("wrong", WRONG, "carol"))}
-    return made
 
 
 def serious(page):

@@ -31,7 +31,7 @@ function Tiles({ now }) {
   const late = (n.oldest_s ?? 0) > 60;
   return (
     <dl class="tiles">
-      <Tile label={t("live.rate")} value={f.count(n.finished_per_minute && Math.round(n.finished_per_minute) || n.finished_per_minute)} note={t("live.perMinute")} />
+      <Tile label={t("live.rate")} value={n.finished_per_minute === undefined ? "–" : f.count(Math.round(n.finished_per_minute))} note={t("live.perMinute")} />
       <Tile label={t("live.waiting")} value={f.count(n.pending)} note={n.running === undefined ? "" : t("live.running", { n: f.count(n.running) })} />
       <Tile label={t("live.oldest")} value={n.pending ? f.seconds(n.oldest_s) : "–"} tone={late ? "warn" : ""} note={late ? t("live.late") : ""} />
       <Tile label={t("live.wait")} value={f.ms(n.wait_p50_ms)} note={`p95 ${f.ms(n.wait_p95_ms)}`} />
