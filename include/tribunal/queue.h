@@ -355,6 +355,11 @@ enum tq_beat {
 TR_PUBLIC int tq_heartbeat(tq *q, const struct tq_ref *refs, size_t n, int64_t lease_us,
                            unsigned char *beats, struct tr_err *err);
 
+/* Take over a running job that another process leased and whose owner has come to us: its run_lease
+ * grows by one, and what the other still tries with the old one is LOST. 0 and *ref as it is now, or
+ * TR_E_LOST: it is not running under that lease any more. */
+TR_PUBLIC int tq_adopt(tq *q, struct tq_ref *ref, int64_t lease_us, struct tr_err *err);
+
 enum tq_truth {
     TQ_STILL_MINE = 1,   /* the run goes on: a settlement of it did not commit */
     TQ_WAS_SETTLED = 2,  /* it is in history under this run_lease */

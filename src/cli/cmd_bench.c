@@ -37,7 +37,9 @@ int cmd_bench(int argc, char **argv)
         {"box", "one run in the sandbox against a bare process", bench_box},
         {"compile", "compiling: plain, with precompiled headers, kept", bench_compile},
         {"judge", "submissions a second, time to the first verdict", bench_judge},
+        {"nats", "tasks a second over JetStream, beside the bare server", bench_nats},
         {"queue", "rates and latency of the job queue on a database", bench_queue},
+        {"ws", "the controller with judges that judge nothing", bench_ws},
     };
     static const struct cli_group group = {
         .name = "tribunal bench",

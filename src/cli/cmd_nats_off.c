@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "cli/bench.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -24,4 +25,9 @@ int cmd_nats(int argc, char **argv)
         (void)fprintf(stderr, "tribunal nats: this build has no NATS; configure it with "
                               "-Dnats=enabled and build again\n");
     return code;
+}
+
+int bench_nats(int argc, char **argv)
+{
+    return cmd_nats(argc, argv);
 }

@@ -15,20 +15,28 @@
 #include "nats/api.h"
 #include "nats/envelope.h"
 #include "nats/names.h"
+#include "nats/row.h"
 
 enum {
-    FILES_MAX = 100000
+    FILES_MAX = 100000,
+    ARENA_MAX = 16 * 1024 * 1024 /* a message of 1 MB, decoded */
 };
 
 struct options {
     struct tr_nats_opts nats;
     const char *heavy;
+    const char *db;
     bool dry_run;
     bool json;
 };
 
 static const struct tr_conf_item items[] = {
     HEAVY_ITEM(struct options, heavy),
+    {.name = "db",
+     .type = TR_CONF_STRING,
+     .at = offsetof(struct options, db),
+     .unit = "URL",
+     .doc = "write the submission's row first, PENDING, into this database"},
     {.name = "dry-run",
      .type = TR_CONF_BOOL,
      .at = offsetof(struct options, dry_run),
@@ -41,10 +49,12 @@ static const struct tr_conf_item items[] = {
 static const struct cli_doc doc = {
     .name = "tribunal nats publish",
     .usage = "TASK.json… | -",
-    .summary = "Checks each task, routes it to judge.tasks.light or judge.tasks.heavy by its\n"
-               "language (or its own \"type\"), and waits until it is stored. The message id is\n"
-               "submit_id:generation:retry_count:crashes, so a repeat within two minutes is\n"
-               "swallowed. All tasks are checked before the first is published.",
+    .summary =
+        "Checks each task, routes it to judge.tasks.light or judge.tasks.heavy by its\n"
+        "language (or its own \"type\"), and waits until it is stored. The message id is\n"
+        "submit_id:generation:retry_count:crashes, so a repeat within two minutes is\n"
+        "swallowed. All tasks are checked before the first is published. With --db a task that\n"
+        "was not stored for any reason is published again by the workers' watchdog.",
     .examples = "  tribunal nats publish task.json\n"
                 "  make-task 42 | tribunal nats publish --json -\n",
     .items = items,
@@ -62,15 +72,26 @@ static int read_task(const char *path, struct tr_buf *b, struct tr_err *err)
     return tr_fs_read_file(path, b, err);
 }
 
-static int check_task(const struct options *opt, const char *path, struct tr_buf *b,
-                      struct tr_envelope *e, struct tr_err *err)
-{
-    int r = read_task(path, b, err);
+/* Where tasks go: neither is there when they are only checked. */
+struct target {
+    struct tr_nats *n;
+    struct tr_store *store;
+};
 
-    if (r < 0)
-        return r;
-    r = tr_envelope_read(b->data, b->len, opt->heavy, e, err);
-    return r < 0 ? tr_fail_wrap(err, "%s", path) : 0;
+/* Row, message, and where the message is. */
+static int store_and_publish(const struct target *to, const struct tr_nats_row *t,
+                             struct tr_js_ack *ack, struct tr_err *err)
+{
+    const char *subject = tr_envelope_subject(&t->env);
+    char id[TR_MSG_ID_MAX];
+    int r = to->store ? tr_store_insert(to->store, &t->row, NULL, err) : 0;
+
+    if (r >= 0)
+        r = tr_js_publish(to->n, subject, tr_envelope_id(&t->env, id), t->row.task, t->row.task_len,
+                          ack, err);
+    if (r >= 0 && to->store)
+        r = tr_store_carried(to->store, t->env.submit_id, subject, (int64_t)ack->seq, err);
+    return r < 0 ? r : 0;
 }
 
 static void report(const struct options *opt, const struct tr_envelope *e,
@@ -92,41 +113,62 @@ static void report(const struct options *opt, const struct tr_envelope *e,
                      ack->duplicate ? " (it was there already; nothing new is stored)" : "");
 }
 
-static int publish_one(const struct options *opt, struct tr_nats *n, const char *path, json_t *all,
-                       struct tr_err *err)
+static int publish_one(const struct options *opt, const struct target *to, const char *path,
+                       json_t *all, struct tr_err *err)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf b = {0};
-    struct tr_envelope e;
+    TR_CLEANUP(tr_arena_done) struct tr_arena arena;
+    struct tr_nats_row task;
     struct tr_js_ack ack = {.seq = 0};
-    char id[TR_MSG_ID_MAX];
-    int r = check_task(opt, path, &b, &e, err);
 
-    if (r == 0 && n) {
-        r = tr_js_publish(n, tr_envelope_subject(&e), tr_envelope_id(&e, id), b.data, b.len, &ack,
-                          err);
-        if (r < 0)
-            (void)tr_fail_wrap(err, "%s", path);
-    }
-    if (r == 0 && all)
-        report(opt, &e, &ack, all);
-    return r;
+    tr_arena_init(&arena, ARENA_MAX);
+    int r = read_task(path, &b, err);
+    if (r < 0)
+        return r;
+    r = tr_nats_row(b.data ? b.data : "", b.len, NULL, opt->heavy, &arena, &task, err);
+    if (r == 0 && to->n)
+        r = store_and_publish(to, &task, &ack, err);
+    if (r < 0)
+        return tr_fail_wrap(err, "%s", path);
+    if (all)
+        report(opt, &task.env, &ack, all);
+    return 0;
 }
 
-/* With n NULL the tasks are only checked; with `all` NULL nothing is said about them. */
-static int each_file(const struct options *opt, struct tr_nats *n, const struct tr_conf *conf,
+/* With `all` NULL nothing is said about the tasks. */
+static int each_file(const struct options *opt, const struct target *to, const struct tr_conf *conf,
                      json_t *all, struct tr_err *err)
 {
     int r = 0;
 
     for (size_t i = 0; i < conf->nargs && r == 0; i++)
-        r = publish_one(opt, n, conf->args[i], all, err);
+        r = publish_one(opt, to, conf->args[i], all, err);
     return r;
+}
+
+static int open_target(const struct options *opt, struct target *to, struct tr_err *err)
+{
+    const struct tr_store_conf conf = {.url = opt->db};
+    int r = tr_nats_opts_open(&opt->nats, NULL, &to->n, err);
+
+    if (r >= 0 && opt->db)
+        r = tr_store_open(&conf, &to->store, err);
+    if (r >= 0 && opt->db)
+        r = tr_store_migrate(to->store, -1, err);
+    return r < 0 ? r : 0;
+}
+
+static void close_target(struct target *to)
+{
+    tr_nats_close(to->n);
+    tr_store_close(to->store);
 }
 
 static int publish(const struct options *opt, const struct tr_conf *conf, json_t *all,
                    struct tr_err *err)
 {
-    TR_CLEANUP(tr_nats_closep) struct tr_nats *n = NULL;
+    TR_CLEANUP(close_target) struct target to = {0};
+    const struct target nowhere = {0};
     bool reads_stdin = false;
     int r = 0;
 
@@ -135,12 +177,12 @@ static int publish(const struct options *opt, const struct tr_conf *conf, json_t
     if (reads_stdin && conf->nargs > 1)
         return tr_fail(err, TR_E_USAGE, 0, "'-' stands alone: standard input holds one task");
     if (opt->dry_run)
-        return each_file(opt, NULL, conf, all, err);
+        return each_file(opt, &nowhere, conf, all, err);
     if (!reads_stdin)
-        r = each_file(opt, NULL, conf, NULL, err);
+        r = each_file(opt, &nowhere, conf, NULL, err);
     if (r == 0)
-        r = tr_nats_opts_open(&opt->nats, NULL, &n, err);
-    return r < 0 ? r : each_file(opt, n, conf, all, err);
+        r = open_target(opt, &to, err);
+    return r < 0 ? r : each_file(opt, &to, conf, all, err);
 }
 
 int cmd_nats_publish(int argc, char **argv)

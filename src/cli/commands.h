@@ -9,8 +9,11 @@ int cmd_bench(int argc, char **argv); /* a group; its members: cli/bench.h */
 int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_judge(int argc, char **argv);
+int cmd_keys(int argc, char **argv);
 int cmd_lang(int argc, char **argv);
 int cmd_problem(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
+int cmd_submit(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 
 int cmd_nats(int argc, char **argv); /* a group; its members: */

@@ -10,11 +10,14 @@
 #include "cli/commands.h"
 
 static const struct cli_command commands[] = {
+    {"serve", "everything on this machine: controller and judges", cmd_serve},
+    {"submit", "hand a program to a controller and show its verdict", cmd_submit},
     {"judge", "judge a program here and now", cmd_judge},
     {"lang", "languages usable here; precompiled headers", cmd_lang},
     {"problem", "check a problem package", cmd_problem},
     {"run", "run one command in the box", cmd_run},
     {"doctor", "what this host gives the sandbox, and how to get more", cmd_doctor},
+    {"keys", "keys of clients and judges", cmd_keys},
     {"queue", "look after the job queue in a database", cmd_queue},
     {"bench", "measure a part of the system", cmd_bench},
     {"config", "check a configuration file or print a sample", cmd_config},

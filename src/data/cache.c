@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,25 +219,22 @@ struct walk {
     uint64_t bytes;
 };
 
-/* Space below a folder entry: one level is enough to tell test data's files apart from nothing. */
-static uint64_t folder_bytes(int at, const char *path)
+/* Space of all files below a folder entry; packages have folders in folders. */
+static uint64_t folder_bytes(int root, const char *path)
 {
+    char full[TR_CACHE_NAME + 32];
+    char *const paths[] = {full, NULL};
     uint64_t sum = 0;
-    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
-    if (!d) {
-        tr_close(&fd);
+    (void)snprintf(full, sizeof(full), "/proc/self/fd/%d/%s", root, path);
+    FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (!walk)
         return 0;
+    for (FTSENT *e = fts_read(walk); e; e = fts_read(walk)) {
+        if (e->fts_info == FTS_F)
+            sum += (uint64_t)e->fts_statp->st_blocks * 512;
     }
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
-    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-        struct stat st;
-
-        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-            sum += (uint64_t)st.st_blocks * 512;
-    }
-    (void)closedir(d);
+    (void)fts_close(walk);
     return sum;
 }
 
@@ -317,4 +315,25 @@ int tr_cache_trim(struct tr_cache *c, struct tr_err *err)
     }
     free(w.list);
     return gone;
+}
+
+void tr_cache_look(struct tr_cache *c, struct tr_cache_stats *ret, char (*keys)[65], size_t most)
+{
+    struct walk w = {0};
+
+    *ret = (struct tr_cache_stats){0};
+    walk_all(&w, c->root);
+    if (w.count > 0)
+        qsort(w.list, w.count, sizeof(*w.list), by_use);
+    for (size_t i = w.count; i-- > 0;) {
+        const struct found *f = &w.list[i];
+
+        if (f->part)
+            continue;
+        if (keys && ret->entries < most)
+            (void)snprintf(keys[ret->entries], sizeof(keys[0]), "%.64s", f->path + 3);
+        ret->entries++;
+        ret->bytes += f->bytes;
+    }
+    free(w.list);
 }

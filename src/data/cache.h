@@ -10,6 +10,7 @@
 #ifndef DATA_CACHE_H
 #define DATA_CACHE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -47,5 +48,12 @@ void tr_cache_abandon(struct tr_cache *c, const char *key, const char *name);
 
 /* Remove what was not used for longest until the rest fits; returns how many entries went. */
 int tr_cache_trim(struct tr_cache *c, struct tr_err *err);
+
+/* What is there. The keys of the most recently used, at most `most`, in `keys` (or NULL). Costs a
+ * walk through all of it. */
+struct tr_cache_stats {
+    uint64_t entries, bytes;
+};
+void tr_cache_look(struct tr_cache *c, struct tr_cache_stats *ret, char (*keys)[65], size_t most);
 
 #endif

@@ -9,6 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Languages whose compilers or runtimes are heavy: seed 000 §2.1's three (cpp17, c11, java17) and
+ * their other editions, and other compiled languages of such weight. Go is light there. */
+#define TR_HEAVY_LANGUAGES                                                                         \
+    "c11, c17, c23, cpp11, cpp14, cpp17, cpp20, cpp23, java8, java11, java17, java21, kotlin, "    \
+    "rust, csharp, haskell, scala, swift"
+
 enum {
     TR_LANG_ARGS_MAX = 64,   /* words of one command */
     TR_LANG_ENV_MAX = 32,    /* variables */

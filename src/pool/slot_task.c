@@ -37,6 +37,7 @@ struct work {
     struct tr_lang lang;
     int package_dirfd, dirfd;
     int64_t deadline_us; /* monotonic */
+    bool judging;        /* the task and its data make sense: what fails now is ours */
     bool late;
 };
 
@@ -61,7 +62,7 @@ static int answer(struct work *w, enum tr_frame_type type, json_t *head, const c
 static int say_fault(struct work *w, const struct tr_err *why, struct tr_err *err)
 {
     /* What is not there may come; what is malformed stays so. */
-    bool final = why->code == TR_E_PARSE || why->code == TR_E_LIMIT;
+    bool final = !w->judging && (why->code == TR_E_PARSE || why->code == TR_E_LIMIT);
 
     return answer(w, TR_FRAME_FAULT,
                   json_pack("{s:I, s:o?, s:b}", "token", (json_int_t)w->token, "error",
@@ -130,7 +131,6 @@ static int get_data(struct work *w, struct tr_err *err)
 {
     const char *url = w->task.problem.test_data_zip;
     const char *hash = w->task.problem.test_data_hash;
-    tr_autoclose int lock = -1;
 
     if (!url || w->task.problem.ntests > 0)
         return 0;
@@ -273,6 +273,7 @@ static int do_task(struct work *w, const char *bytes, size_t len, struct tr_outc
         r = tr_task_problem(&w->task, w->package_dirfd, &w->arena, &w->problem, &w->dirfd, err);
     if (r < 0)
         return r;
+    w->judging = true;
     set_deadline(w);
     return judge(w, o, err);
 }

@@ -79,7 +79,7 @@ struct tq {
     int64_t pruned_at_us;
     int64_t expired_from_us; /* the database's clock: leases before were looked at; 0: none */
     int64_t expired_at_us, expired_cost_us; /* of the last look at all of them */
-    uint64_t leader_token; /* 0: not drawn yet */
+    uint64_t leader_token;                  /* 0: not drawn yet */
     struct tqi_queue queues[TQI_QUEUES_MAX];
     int nqueues;
 };

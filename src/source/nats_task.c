@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/task.h"
+#include "codec/json.h"
 #include "nats/letter.h"
+#include "nats/row.h"
 #include "source/nats_private.h"
 
 enum {
@@ -150,52 +151,21 @@ static void not_a_task(struct delivery *d, const struct tr_err *why)
 
 /* ---------------------------------------------------------------- arrival */
 
-/* An id inside a block such as "user": a number or a text, as a text; "" when there is none. */
-static const char *member(struct tr_arena *a, const char *block, const char *name)
-{
-    TR_CLEANUP(tr_json_unrefp) json_t *o = block ? json_loads(block, JSON_DECODE_ANY, NULL) : NULL;
-    const json_t *v = json_object_get(o, name);
-    const char *text = NULL;
-
-    if (json_is_string(v))
-        text = tr_arena_strdup(a, json_string_value(v));
-    else if (json_is_integer(v))
-        text = tr_arena_printf(a, "%lld", (long long)json_integer_value(v));
-    return text ? text : "";
-}
-
 static int read_task(struct delivery *d, const char *bytes, size_t len, struct tr_err *err)
 {
-    struct tr_task t;
-    struct tr_arena *a = &d->arena;
-    int r = tr_envelope_read(bytes, len, "", &d->env, err);
+    struct tr_nats_row row;
+    int r = tr_nats_row(bytes, len, natsMsg_GetSubject(d->msg), "", &d->arena, &row, err);
 
-    if (r >= 0)
-        r = tr_task_parse(bytes, len, a, &t, err);
     if (r < 0)
         return r;
-    d->contest = t.contest;
-    d->user = t.user;
+    d->env = row.env;
+    d->row = row.row;
+    d->row.submit_id = d->env.submit_id;
+    d->contest = row.contest;
+    d->user = row.user;
     d->run = (struct tr_start){.generation = d->env.generation,
                                .retry_count = d->env.retry_count,
                                .crashes = d->env.crashes};
-    d->row = (struct tr_submission_new){
-        .submit_id = d->env.submit_id,
-        .user_id = member(a, t.user, "id"),
-        .user_name = member(a, t.user, "username"),
-        .idempotency_key = t.idempotency_key,
-        .source = "nats",
-        .subject = natsMsg_GetSubject(d->msg),
-        .problem_id = tr_arena_printf(a, "%lld", (long long)t.problem.id),
-        .contest_id = member(a, t.contest, "id"),
-        .lang = t.lang_slug,
-        .generation = d->env.generation,
-        .retry_count = d->env.retry_count,
-        .crashes = d->env.crashes,
-        .task = bytes,
-        .task_len = len,
-        .on_key = TR_KEY_DUPLICATE,
-    };
     return 0;
 }
 
@@ -256,7 +226,7 @@ static void give_to_slot(struct delivery *d)
     struct src *s = d->src;
     struct tr_err err = TR_ERR_INIT;
 
-    if (s->draining) {
+    if (s->draining || s->closing) {
         d->stage = ST_ENDING;
         db_release(d);
         return;
@@ -277,7 +247,7 @@ static void give_to_slot(struct delivery *d)
 }
 
 /* The result event of a row at its end, and those of its duplicates; then ack. */
-static void send_result(struct delivery *d, json_t *event, const json_t *duplicates)
+static void send_result(struct delivery *d, json_t *event, json_t *duplicates)
 {
     struct outgoing *o = out_new(d, SETTLE_ACK);
     char id[TR_MSG_ID_MAX + 64];
@@ -294,7 +264,7 @@ static void send_result(struct delivery *d, json_t *event, const json_t *duplica
         event_id(d, "contest", id, sizeof(id));
         out_add(o, TR_SUBJECT_EVENTS ".contest", id, event_contest(d, event), false);
     }
-    json_array_foreach((json_t *)(uintptr_t)duplicates, i, name)
+    json_array_foreach(duplicates, i, name)
     {
         json_t *copy = json_copy(event);
 
@@ -308,14 +278,14 @@ static void send_result(struct delivery *d, json_t *event, const json_t *duplica
 }
 
 /* This message is a second submission of what `first` is. Its result may be there already. */
-static void send_duplicate(struct delivery *d, const json_t *event, const char *first)
+static void send_duplicate(struct delivery *d, json_t *event, const char *first)
 {
     struct outgoing *o = out_new(d, SETTLE_ACK);
     char id[TR_MSG_ID_MAX + 64];
 
     tr_metric_add(d->src->host->metrics, TR_M_TASKS_DUPLICATE);
     if (o && event) {
-        json_t *copy = json_copy((json_t *)(uintptr_t)event);
+        json_t *copy = json_copy(event);
 
         (void)json_object_set_new(copy, "submit_id", json_string(d->env.submit_id));
         (void)json_object_set_new(copy, "duplicate_of", json_string(first));

@@ -24,7 +24,7 @@ enum {
 struct orphan {
     char submit_id[TR_STORE_SUBMIT_ID_MAX + 1];
     char subject[64];
-    char id[TR_MSG_ID_MAX];
+    char id[TR_MSG_ID_MAX + 32];
     char *task; /* with the row's counts */
     int64_t msg_seq;
     int64_t new_seq; /* published again as */
@@ -71,6 +71,7 @@ static int note_orphan(struct tr_store *st, struct look *l, const struct tr_subm
         .generation = row->generation, .retry_count = row->retry_count, .crashes = row->crashes};
     const char *task, *result;
     size_t task_len, result_len;
+    char id[TR_MSG_ID_MAX];
     int r = tr_store_texts(st, row->submit_id, arena, &task, &task_len, &result, &result_len, err);
 
     if (r < 0)
@@ -80,7 +81,10 @@ static int note_orphan(struct tr_store *st, struct look *l, const struct tr_subm
     (void)snprintf(o->subject, sizeof(o->subject), "%s",
                    *row->subject ? row->subject : l->s->subject);
     (void)snprintf(e.submit_id, sizeof(e.submit_id), "%s", row->submit_id);
-    (void)tr_envelope_id(&e, o->id);
+    /* Not the id of the message that is gone: the server may still swallow that one. The same for
+     * every watchdog that misses the same message. */
+    (void)snprintf(o->id, sizeof(o->id), "%s:gone%lld", tr_envelope_id(&e, id),
+                   (long long)row->msg_seq);
     l->n += o->task != NULL;
     return 0;
 }

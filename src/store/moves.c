@@ -36,7 +36,7 @@ static int lost(const struct moving *m, const struct tr_submission *s, struct tr
 
 static int no_row(struct tr_store *st, const struct moving *m, struct tr_err *err)
 {
-    struct tr_submission s;
+    struct tr_submission s = {0};
     struct tr_arena arena;
 
     tr_arena_init(&arena, ARENA_MAX);
@@ -67,6 +67,19 @@ int tr_store_renew(struct tr_store *st, const char *submit_id, int64_t run_lease
     struct moving m = {TS_RENEW, TR_MOVE_RENEW, submit_id, run_lease, p, TR_ARRAY_LEN(p)};
 
     return ts_run(st, move_op, &m, err);
+}
+
+int tr_store_adopt(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t lease_us,
+                   int64_t *ret, struct tr_err *err)
+{
+    struct tq_val p[] = {ts_text(submit_id), ts_int(run_lease), ts_int(lease_us),
+                         ts_text(st->owner)};
+    struct moving m = {TS_ADOPT, TR_MOVE_RENEW, submit_id, run_lease, p, TR_ARRAY_LEN(p)};
+    int r = ts_run(st, move_op, &m, err);
+
+    if (r >= 0)
+        *ret = run_lease + 1;
+    return r;
 }
 
 /* ---------------------------------------------------------------- the verdict */
@@ -106,7 +119,7 @@ struct faulting {
 static int fault_op(struct tr_store *st, void *arg, struct tr_err *err)
 {
     struct faulting *f = arg;
-    struct tr_submission s;
+    struct tr_submission s = {0};
     struct tr_arena arena;
     int64_t r =
         ts_exec(st, TS_FAULT, TR_MOVE_FAULT, f->again.params, f->again.nparams, NULL, NULL, err);

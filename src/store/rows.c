@@ -191,6 +191,7 @@ int tr_store_expired(struct tr_store *st, const char *source, int64_t grace_us, 
     return read_rows(st, &g, ret, err);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a page of a list needs its words */
 int tr_store_waiting(struct tr_store *st, const char *source, int64_t older_us, int64_t after_id,
                      int limit, struct tr_arena *arena, struct tr_submission_list *ret,
                      struct tr_err *err)
@@ -210,9 +211,9 @@ int tr_store_list(struct tr_store *st, const struct tr_store_filter *f, struct t
     } words[] = {
         {"status", f->status},         {"verdict", f->verdict},     {"user_id", f->user_id},
         {"problem_id", f->problem_id}, {"lang", f->lang},           {"contest_id", f->contest_id},
-        {"source", f->source},         {"worker_id", f->worker_id},
+        {"source", f->source},         {"worker_id", f->worker_id}, {"subject", f->subject},
     };
-    struct tq_val p[TR_ARRAY_LEN(words) + 2];
+    struct tq_val p[TR_ARRAY_LEN(words) + 4];
     int n = 0;
 
     if (f->limit > TR_STORE_LIST_MAX)
@@ -225,6 +226,14 @@ int tr_store_list(struct tr_store *st, const struct tr_store_filter *f, struct t
             continue;
         p[n++] = ts_text(words[i].value);
         tr_buf_addf(&sql, " AND %s = ?%d", words[i].column, n);
+    }
+    if (f->since_us) {
+        p[n++] = ts_int(f->since_us);
+        tr_buf_addf(&sql, " AND created_at >= ?%d", n);
+    }
+    if (f->until_us) {
+        p[n++] = ts_int(f->until_us);
+        tr_buf_addf(&sql, " AND created_at < ?%d", n);
     }
     p[n++] = ts_int(f->limit > 0 ? f->limit : 50);
     tr_buf_addf(&sql, " ORDER BY id DESC LIMIT ?%d", n);
@@ -273,6 +282,7 @@ static int texts_op(struct tr_store *st, void *arg, struct tr_err *err)
     return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): two texts and their lengths */
 int tr_store_texts(struct tr_store *st, const char *submit_id, struct tr_arena *arena,
                    const char **ret_task, size_t *ret_task_len, const char **ret_result,
                    size_t *ret_result_len, struct tr_err *err)

@@ -97,7 +97,7 @@ static int owner_row(void *arg, const struct tq_val *c, int ncols)
 
 static int look(struct tr_store *st, struct starting *w, struct tr_err *err)
 {
-    struct tr_submission s;
+    struct tr_submission s = {0};
     struct tr_arena arena;
     struct owner o = {0};
     struct tq_val id = ts_text(w->submit_id);

@@ -111,6 +111,7 @@ int tr_store_open(const struct tr_store_conf *conf, struct tr_store **ret, struc
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for a store");
     name_owner(st, conf->worker_id);
     st->driver = driver;
+    st->reader = conf->reader;
     st->sql = !strcmp(driver->backend, "postgres") ? ts_sql_postgres
               : !strcmp(driver->backend, "mysql")  ? ts_sql_mysql
                                                    : ts_sql_sqlite;
@@ -137,6 +138,11 @@ void tr_store_close(struct tr_store *st)
         return;
     tq_close(st->q);
     free(st);
+}
+
+void tr_store_set_worker(struct tr_store *st, const char *worker_id)
+{
+    (void)snprintf(st->worker_id, sizeof(st->worker_id), "%s", worker_id);
 }
 
 tq *tr_store_queue(struct tr_store *st)
@@ -200,6 +206,22 @@ static int run_once(struct tr_store *st, ts_op op, void *arg, struct tr_err *err
     return r < 0 ? r : done;
 }
 
+/* Without a transaction: on SQLite even a reader's would keep the writers out. The connection is
+ * that of a transaction which ended at once. */
+static int read_once(struct tr_store *st, ts_op op, void *arg, struct tr_err *err)
+{
+    int r = st->tx.conn ? 0 : tr_store_begin(st, err);
+
+    if (r < 0)
+        return r;
+    if (st->in_tx)
+        tr_store_rollback(st);
+    r = op(st, arg, err);
+    if (r == TR_E_UNSURE)
+        st->tx = (struct tq_tx){0}; /* the connection is dead; begin makes a new one */
+    return r;
+}
+
 int ts_run(struct tr_store *st, ts_op op, void *arg, struct tr_err *err)
 {
     struct tr_err mine = TR_ERR_INIT;
@@ -208,7 +230,7 @@ int ts_run(struct tr_store *st, ts_op op, void *arg, struct tr_err *err)
     if (st->in_tx)
         return op(st, arg, err);
     for (int attempt = 0;; attempt++) {
-        r = run_once(st, op, arg, &mine);
+        r = st->reader ? read_once(st, op, arg, &mine) : run_once(st, op, arg, &mine);
         /* UNSURE too: every operation finds out by itself that it has happened already. */
         bool again =
             r == TR_E_ABORT || r == TR_E_BUSY || r == TR_E_UNSURE || tr_err_class(r) == TR_E_RETRY;
@@ -232,6 +254,7 @@ int64_t ts_exec_text(struct tr_store *st, const char *sql, const struct tq_val *
     return tq_sql(st->tx, sql, params, n, row, row_arg, err);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): eight words that every statement needs */
 int64_t ts_exec(struct tr_store *st, enum ts_stmt s, int move, const struct tq_val *params, int n,
                 tq_row_fn row, void *row_arg, struct tr_err *err)
 {

@@ -48,6 +48,7 @@ struct tr_store_conf {
     const char *worker_id; /* who starts runs; NULL: host name and pid */
     unsigned queue_flags;  /* enum tq_flags of the queue on the same connection */
     int64_t timeout_us;    /* connecting and locks; 0: 5 s */
+    bool reader;           /* only reads, and each statement alone: never waits for a writer */
 };
 
 /* The driver for a URL, of those that this build has; NULL and a sentence otherwise. */
@@ -63,6 +64,10 @@ static inline void tr_store_closep(struct tr_store **st)
 /* The queue on the same connection. When it reclaims, buries or cancels a job whose id a submission
  * carries (tr_store_set_job()), that submission moves in the same transaction. */
 tq *tr_store_queue(struct tr_store *st);
+
+/* Who starts the runs that follow: for a controller, which starts them for its judges. */
+void tr_store_set_worker(struct tr_store *st, const char *worker_id);
+
 bool tr_store_is_sqlite(const struct tr_store *st);
 
 /* The queue's tables and ours, each with a version line of its own. -1: the newest; 0 removes our
@@ -129,6 +134,8 @@ struct tr_store_filter { /* zero what does not matter */
     int limit;           /* 0: 50 */
     const char *status;  /* a state's name */
     const char *verdict, *user_id, *problem_id, *contest_id, *lang, *source, *worker_id;
+    const char *subject;
+    int64_t since_us, until_us; /* created at or after, created before; 0: whenever */
 };
 /* Newest first. */
 int tr_store_list(struct tr_store *st, const struct tr_store_filter *f, struct tr_arena *arena,
@@ -203,6 +210,11 @@ int tr_store_start(struct tr_store *st, const char *submit_id, int64_t generatio
 /* 0, or TR_E_LOST: taken over, cancelled, or ended. */
 int tr_store_renew(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t lease_us,
                    struct tr_err *err);
+
+/* A run goes on with the same worker under a new fence: 0 and run_lease + 1 in *ret, or TR_E_LOST.
+ */
+int tr_store_adopt(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t lease_us,
+                   int64_t *ret, struct tr_err *err);
 
 struct tr_verdict_row {
     const char *verdict; /* "AC" … */

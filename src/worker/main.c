@@ -14,6 +14,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "pool/slot.h"
+#include "rt/notify.h"
 #include "source/nats.h"
 #include "worker/metrics_http.h"
 #include "worker/options.h"
@@ -39,11 +40,14 @@ struct worker {
 };
 
 static const char summary[] =
-    "Judges submissions: pulls tasks from NATS JetStream, keeps their state in a database, and\n"
-    "publishes events. Every submission gets one verdict among workers that share a database.\n"
+    "Judges submissions. Tasks come from a controller (--controller), straight from a database's\n"
+    "queue (--db and --queues), or from NATS JetStream, with their state in a database and events\n"
+    "published. Every submission gets one verdict among workers that share a database.\n"
     "SIGTERM drains: running tasks finish or are given back.";
 
 static const char examples[] =
+    "  tribunal-worker --controller ws://controller:8080 --key-file judge.key --concurrency 2\n"
+    "  tribunal-worker --db postgres://judge@db/judge --queues light,heavy --concurrency 4\n"
     "  tribunal-worker --worker-id=judge-light-1 --consumer=judge-light --concurrency=2 \\\n"
     "      --nats-server=nats://nats:4222 --db postgres://judge@db/judge --log-level=debug\n"
     "  tribunal-worker --consumer judge-heavy --log-store s3://oj-logs \\\n"
@@ -136,7 +140,7 @@ static int choose_db(struct worker *w, struct tr_err *err)
     return 0;
 }
 
-static int open_source(struct worker *w, struct tr_err *err)
+static int open_nats(struct worker *w, struct tr_err *err)
 {
 #ifdef WITH_NATS
     struct tr_source_nats_conf conf = {
@@ -160,10 +164,19 @@ static int open_source(struct worker *w, struct tr_err *err)
 #endif
 }
 
+static int open_source(struct worker *w, struct tr_err *err)
+{
+    int r = modes_open(&w->host, &w->o, &w->conf.arena, &w->source, err);
+
+    return r == MODE_NATS ? open_nats(w, err) : r;
+}
+
 static int open_worker(struct worker *w, struct tr_err *err)
 {
-    int r = worker_defaults(&w->o, &w->conf.arena, err);
+    int r = modes_defaults(&w->o, &w->conf.arena, err);
 
+    if (r >= 0)
+        r = worker_defaults(&w->o, &w->conf.arena, err);
     if (r < 0)
         return r;
     w->log = (struct tr_log_field){.key = "worker", .value = w->o.worker_id};
@@ -216,8 +229,9 @@ static int run(struct worker *w)
         return fail(&err);
     if (w->http)
         tr_log(TR_LOG_INFO, &w->log, "metrics on port %d", metrics_http_port(w->http));
-    tr_log(TR_LOG_INFO, &w->log, "pulling from %s with %lld slots", w->o.consumer,
+    tr_log(TR_LOG_INFO, &w->log, "tasks from %s, %lld slots", modes_where(&w->o),
            (long long)w->o.concurrency);
+    tr_notify_ready(w->loop, modes_where(&w->o));
     tr_loop_run(w->loop);
     tr_log(TR_LOG_INFO, &w->log, "ended");
     return w->exit_code;

@@ -11,6 +11,7 @@
 #include "pool/setup.h"
 #include "rt/conf.h"
 #include "sink/logs.h"
+#include "worker/modes.h"
 
 struct worker_options {
     const char *config;
@@ -31,6 +32,7 @@ struct worker_options {
     const char *metrics_listen;
     bool noop;
     struct slot_options slot;
+    struct worker_modes modes; /* where tasks come from, when not from NATS */
 };
 
 extern const struct tr_conf_item worker_items[];

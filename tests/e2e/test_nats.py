@@ -150,7 +150,9 @@ def test_provisioning_makes_the_plan_and_repeating_it_changes_nothing(empty):
         assert {key: config.get(key) for key in wanted} == wanted
         assert not config.get("backoff")
     assert json.loads(good(run(empty, "provision", "--json"))) == {name: "unchanged" for name in PLAN}
-    assert good(run(empty, "check")).splitlines() == [f"{name}: as planned" for name in PLAN]
+    *planned, database = good(run(empty, "check")).splitlines()
+    assert planned == [f"{name}: as planned" for name in PLAN]
+    assert database.startswith("database: none is named") and "share a database" in database
     assert json.loads(good(run(empty, "check", "--json"))) == {"ok": True, "differences": []}
 
 

@@ -37,6 +37,9 @@ UPDATE submissions SET crashes = crashes + 1, error = ?4, {stop}, status = 'DLQ'
 -- name: renew
 UPDATE submissions SET lease_until = {now} + ?3, updated_at = {now} WHERE submit_id = ?1 AND run_lease = ?2 AND status IN @from
 
+-- name: adopt
+UPDATE submissions SET run_lease = run_lease + 1, lease_until = {now} + ?3, run_owner = ?4, updated_at = {now}, version = version + 1 WHERE submit_id = ?1 AND run_lease = ?2 AND status IN @from
+
 -- name: finish
 UPDATE submissions SET {result}, {stop}, error = NULL, status = 'FINISHED' WHERE submit_id = ?1 AND run_lease = ?2 AND status IN @from
 
@@ -117,3 +120,30 @@ INSERT INTO tribunal_store_schema VALUES (?1, {now})
 
 -- name: schema_remove
 DELETE FROM tribunal_store_schema WHERE version = ?1
+
+-- name: key_add
+INSERT INTO api_keys (key_id, role, name, secret_hash, server_key, created_at) VALUES (?1, ?2, ?3, ?4, ?5, {now})
+
+-- name: key_list
+SELECT key_id, role, name, secret_hash, server_key, created_at, used_at, revoked_at FROM api_keys ORDER BY created_at, key_id
+
+-- name: key_revoke
+UPDATE api_keys SET revoked_at = {now} WHERE key_id = ?1 AND revoked_at IS NULL
+
+-- name: key_used
+UPDATE api_keys SET used_at = {now} WHERE key_id = ?1
+
+-- name: event_add
+INSERT INTO judge_events (created_at, type, submit_id, body) VALUES ({now}, ?1, ?2, ?3)
+
+-- name: event_after
+SELECT id, created_at, type, submit_id, body FROM judge_events WHERE id > ?1 ORDER BY id LIMIT ?2
+
+-- name: event_of
+SELECT id, created_at, type, submit_id, body FROM judge_events WHERE submit_id = ?1 ORDER BY id LIMIT ?2
+
+-- name: event_ends
+SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM judge_events
+
+-- name: event_prune
+DELETE FROM judge_events WHERE id <= ?1

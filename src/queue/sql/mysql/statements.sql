@@ -112,6 +112,8 @@ UPDATE (/*each  UNION ALL */SELECT ?1 AS id, ?3 AS data/*end*/) s STRAIGHT_JOIN 
 SELECT id, run_lease, cancel_requested FROM job_queue WHERE id IN (/*each ,*/?1/*end*/) AND state = 2 FOR UPDATE SKIP LOCKED
 -- name: beat
 UPDATE job_queue SET lease_until = {now} + ?3, updated_at = {now} WHERE id IN (/*each ,*/?1/*end*/)
+-- name: adopt
+UPDATE job_queue SET run_lease = run_lease + 1, locked_by = ?4, executor = ?5, lease_until = {now} + ?3, updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2
 -- name: verify
 SELECT CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE id = ?1 AND run_lease = ?2 AND state = 2) THEN 1
 WHEN EXISTS (SELECT 1 FROM job_attempt WHERE id = ?1 AND run_lease = ?2 AND ended_as = 9) THEN 4

@@ -115,6 +115,8 @@ UPDATE job_queue j SET progress = s.data, updated_at = {now} FROM unnest($1::big
 WITH s AS (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS t(id, lease)),
 l AS MATERIALIZED (SELECT j.id FROM job_queue j JOIN s ON j.id = s.id AND j.run_lease = s.lease WHERE {running} FOR UPDATE OF j SKIP LOCKED)
 UPDATE job_queue j SET lease_until = {now} + $3, updated_at = {now} WHERE j.id = ANY (ARRAY (SELECT id FROM l)) RETURNING j.id, j.run_lease, j.cancel_requested
+-- name: adopt
+UPDATE job_queue SET run_lease = run_lease + 1, locked_by = $4, executor = $5, lease_until = {now} + $3, updated_at = {now} WHERE id = $1 AND run_lease = $2 AND state = 2
 -- name: verify
 SELECT CASE WHEN EXISTS (SELECT 1 FROM job_queue j WHERE id = $1 AND run_lease = $2 AND {running}) THEN 1
 WHEN EXISTS (SELECT 1 FROM job_attempt WHERE id = $1 AND run_lease = $2 AND ended_as = 9) THEN 4

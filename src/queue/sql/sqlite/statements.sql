@@ -117,6 +117,9 @@ UPDATE job_queue SET progress = ?3, updated_at = {now} WHERE id = ?1 AND run_lea
 -- name: beat
 UPDATE job_queue SET lease_until = {now} + ?3, updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2 RETURNING id, run_lease, cancel_requested
 
+-- name: adopt
+UPDATE job_queue SET run_lease = run_lease + 1, locked_by = ?4, executor = ?5, lease_until = {now} + ?3, updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2
+
 -- name: verify
 SELECT CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE id = ?1 AND run_lease = ?2 AND state = 2) THEN 1
 WHEN EXISTS (SELECT 1 FROM job_attempt WHERE id = ?1 AND run_lease = ?2 AND ended_as = 9) THEN 4

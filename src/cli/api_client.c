@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * api_client.c - see api_client.h.
+ */
+#include "cli/api_client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "codec/json.h"
+
+enum {
+    ANSWER_MAX = 64 * 1024 * 1024
+};
+
+int api_open(struct api *a, const char *server, const char *key, struct tr_err *err)
+{
+    static const struct tr_http_conf conf = {.stall_us = 90000000, .timeout_us = 90000000};
+
+    *a = (struct api){.server = server};
+    if (strncmp(server, "http://", 7) != 0 && strncmp(server, "https://", 8) != 0)
+        return tr_fail(err, TR_E_USAGE, 0,
+                       "--server '%.80s': expected an address such as http://127.0.0.1:8080",
+                       server);
+    if (key)
+        (void)snprintf(a->authorization, sizeof(a->authorization), "Authorization: Bearer %.*s",
+                       (int)strcspn(key, "\r\n"), key);
+    return tr_http_new(&conf, &a->http, err);
+}
+
+void api_close(struct api *a)
+{
+    tr_http_free(a->http);
+    a->http = NULL;
+}
+
+static int take(void *arg, const void *bytes, size_t len, struct tr_err *err)
+{
+    struct tr_buf *b = arg;
+
+    tr_buf_add(b, bytes, len);
+    return tr_buf_check(b, "the answer", err);
+}
+
+/* {"error": {"message": …}} as one of our own. */
+static int refused(const struct api *a, const struct tr_http_reply *reply, struct tr_err *err)
+{
+    TR_CLEANUP(tr_json_unrefp) json_t *j = json_loadb(reply->problem, reply->problem_len, 0, NULL);
+    const char *said = json_string_value(json_object_get(json_object_get(j, "error"), "message"));
+    int code = reply->status == 401 || reply->status == 403 ? TR_E_DENIED
+               : reply->status == 404                       ? TR_E_NOTFOUND
+               : tr_http_status_is_passing(reply->status)   ? TR_E_RETRY
+                                                            : TR_E_USAGE;
+
+    return tr_fail(err, code, 0, "%.80s answers %d: %.300s", a->server, reply->status,
+                   said ? said : "no reason given");
+}
+
+int api_ask(struct api *a, const char *method, const char *path, const json_t *body, json_t **ret,
+            struct tr_err *err)
+{
+    TR_CLEANUP(tr_buf_done) struct tr_buf answer;
+    tr_autofree char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    char url[2048];
+    const char *headers[] = {"Content-Type: application/json", a->authorization};
+    const struct tr_http_sink sink = {.bytes = take, .arg = &answer};
+    struct tr_http_reply reply = {0};
+
+    tr_buf_init(&answer, ANSWER_MAX);
+    size_t end = strlen(a->server);
+    while (end > 0 && a->server[end - 1] == '/')
+        end--;
+    (void)snprintf(url, sizeof(url), "%.*s%s", (int)end, a->server, path);
+    const struct tr_http_request req = {.method = method,
+                                        .url = url,
+                                        .headers = headers,
+                                        .nheaders = *a->authorization ? 2 : 1,
+                                        .body = text ? text : "",
+                                        .body_len = text ? strlen(text) : 0,
+                                        .body_fd = -1,
+                                        .max_bytes = ANSWER_MAX,
+                                        .sink = &sink};
+    int r = tr_http_exchange(a->http, &req, &reply, err);
+    if (r < 0)
+        return r;
+    if (reply.status < 200 || reply.status > 299)
+        return refused(a, &reply, err);
+    r = tr_json_parse(answer.data ? answer.data : "", answer.len, ANSWER_MAX, ret, err);
+    return r < 0 ? r : reply.status;
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_serve.c - `tribunal serve`: everything on this machine, nothing to set up.
+ *
+ * Makes its data folder at the first start (database, keys, example problems), starts tribunald and
+ * the judges as children that speak the same protocol as remote ones, restarts what dies, and ends
+ * them in order. A kill -9 of anything here loses nothing: the database has it all, and children
+ * die with their parent.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/spawn.h"
+#include "cli/api_client.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/keys_cli.h"
+#include "cli/serve.h"
+
+enum {
+    CHILDREN_MAX = 66,
+    ARGS_MAX = 24,
+    START_US = 20000000,
+    STOP_US = 15000000,
+    AGAIN_US = 1000000 /* a child that dies at once is not restarted in a circle */
+};
+
+struct options {
+    const char *data, *listen, *db, *problems, *languages, *examples;
+    int64_t judges, slots;
+    bool demo, open;
+};
+
+static const struct tr_conf_item items[] = {
+    {.name = "data",
+     .type = TR_CONF_STRING,
+     .at = offsetof(struct options, data),
+     .fallback = "tribunal-data",
+     .unit = "DIR",
+     .doc = "folder for everything; made at the first start"},
+    {.name = "listen",
+     .type = TR_CONF_STRING,
+     .at = offsetof(struct options, listen),
+     .fallback = "127.0.0.1:8080",
+     .unit = "ADDRESS:PORT",
+     .doc = "where clients connect"},
+    {.name = "judges",
+     .type = TR_CONF_INT,
+     .at = offsetof(struct options, judges),
+     .fallback = "1",
+     .min = 0,
+     .max = 64,
+     .unit = "N",
+     .doc = "judges on this machine; 0: only remote ones"},
+    {.name = "slots",
+     .type = TR_CONF_INT,
+     .at = offsetof(struct options, slots),
+     .fallback = "0",
+     .min = 0,
+     .max = 256,
+     .unit = "N",
+     .doc = "submissions that one judge judges at once; 0: the cores divided by the judges"},
+    {.name = "demo",
+     .type = TR_CONF_BOOL,
+     .at = offsetof(struct options, demo),
+     .doc = "a robot submits right and wrong solutions to the examples",
+     .flags = TR_CONF_CLI_ONLY},
+    {.name = "open-loopback",
+     .type = TR_CONF_BOOL,
+     .at = offsetof(struct options, open),
+     .doc = "let programs and browsers on this machine in without a key"},
+    {.name = "db",
+     .type = TR_CONF_STRING,
+     .at = offsetof(struct options, db),
+     .unit = "URL",
+     .doc = "database; default: SQLite in the data folder"},
+    {.name = "problems",
+     .type = TR_CONF_STRING,
+     .at = offsetof(struct options, problems),
+     .unit = "DIR",
+     .doc = "folder of problem folders; default: problems in the data folder"},
+    {.name = "languages",
+     .type = TR_CONF_STRING,
+     .at = offsetof(struct options, languages),
+     .unit = "DIR",
+     .doc = "folder of language files; default: those installed with the program"},
+    {.name = "examples",
+     .type = TR_CONF_STRING,
+     .at = offsetof(struct options, examples),
+     .unit = "DIR",
+     .doc = "example problems for an empty data folder; default: the installed ones"},
+};
+
+static const struct cli_doc doc = {
+    .name = "tribunal serve",
+    .usage = "[--data DIR] [--listen ADDRESS:PORT] [--judges N] [--demo]",
+    .summary = "Runs a controller and judges on this machine. Needs nothing but a folder; Ctrl-C "
+               "stops it, the next start goes on where it was.",
+    .examples = "  tribunal serve --demo\n"
+                "  tribunal serve --data /srv/judge --listen :8080 --judges 2\n",
+    .items = items,
+    .count = TR_ARRAY_LEN(items),
+};
+
+struct child {
+    pid_t pid; /* 0: not running */
+    char name[32];
+    char *argv[ARGS_MAX];
+    int64_t started_us;
+    bool demo;
+};
+
+struct serve {
+    struct options o;
+    struct tr_arena arena;
+    const char *url, *db, *key, *judge_key_file, *examples, *folder; /* folder: of our program */
+    struct child children[CHILDREN_MAX];
+    size_t count;
+};
+
+/* ---------------------------------------------------------------- files */
+
+static const char *text(struct serve *s, const char *fmt, const char *a, const char *b)
+{
+    const char *t = tr_arena_printf(&s->arena, "%s%s%s", a, fmt, b);
+
+    return t ? t : "";
+}
+
+/* A program of ours: beside us when installed, in its folder of the build tree otherwise. */
+static char *program(struct serve *s, const char *name, const char *where)
+{
+    char *path = tr_arena_printf(&s->arena, "%s/%s", s->folder, name);
+
+    if (path && access(path, X_OK) == 0)
+        return path;
+    return tr_arena_printf(&s->arena, "%s/../%s/%s", s->folder, where, name);
+}
+
+static void find_folder(struct serve *s)
+{
+    char exe[4096] = ".";
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+    char *slash = n > 0 ? strrchr(exe, '/') : NULL;
+
+    if (slash)
+        *slash = '\0';
+    s->folder = tr_arena_strdup(&s->arena, exe);
+    static const char *const beside[] = {"../share/tribunal/examples", "../../../examples/problems",
+                                         "../../../../examples/problems"};
+    s->examples = s->o.examples;
+    for (size_t i = 0; !s->examples && i < TR_ARRAY_LEN(beside); i++) {
+        const char *p = text(s, "/", s->folder, beside[i]);
+
+        if (access(p, R_OK | X_OK) == 0)
+            s->examples = p;
+    }
+}
+
+static bool is_empty(const char *folder)
+{
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    bool empty = true;
+
+    while (d && (e = readdir(d)))
+        empty = empty && e->d_name[0] == '.';
+    if (d)
+        (void)closedir(d);
+    return empty;
+}
+
+/* cp knows how to copy a tree; it is in every system that has a compiler. */
+static int copy_examples(struct serve *s, struct tr_err *err)
+{
+    const char *to = s->o.problems ? s->o.problems : text(s, "/", s->o.data, "problems");
+    TR_CLEANUP(tr_buf_done) struct tr_buf said;
+
+    if (!s->examples || s->o.problems || !is_empty(to))
+        return 0;
+    int r = tr_fs_mkdirs(AT_FDCWD, to, 0755, err);
+    if (r < 0)
+        return r;
+    char *argv[] = {tr_arena_strdup(&s->arena, "cp"), tr_arena_strdup(&s->arena, "-R"),
+                    tr_arena_printf(&s->arena, "%s/.", s->examples), tr_arena_strdup(&s->arena, to),
+                    NULL};
+    tr_buf_init(&said, 4096);
+    r = tr_spawn_capture(argv, 60000000, &said, err);
+    return r == 0 ? 0 : tr_fail(err, TR_E_IO, 0, "copy the examples to '%s'", to);
+}
+
+/* The key in this file, made when there is none. */
+static int need_key(struct serve *s, struct tr_store *st, const char *role, const char *file,
+                    const char **ret, struct tr_err *err)
+{
+    char id[TR_KEY_ID], key[TR_KEY_TEXT];
+    TR_CLEANUP(tr_buf_done) struct tr_buf b;
+
+    tr_buf_init(&b, TR_KEY_TEXT + 2);
+    if (tr_fs_read_file(file, &b, NULL) >= 0 && b.len > 60) {
+        b.data[strcspn(b.data, "\n")] = '\0';
+        *ret = tr_arena_strdup(&s->arena, b.data);
+        return *ret ? 0 : tr_fail(err, TR_E_NOMEM, 0, "out of memory");
+    }
+    int r = keys_make(st, role, "tribunal serve", id, key, err);
+    if (r >= 0)
+        r = keys_write(file, key, err);
+    *ret = r < 0 ? NULL : tr_arena_strdup(&s->arena, key);
+    return r;
+}
+
+static int prepare(struct serve *s, struct tr_err *err)
+{
+    TR_CLEANUP(tr_store_closep) struct tr_store *st = NULL;
+    const char *ignored = NULL;
+    int r = tr_fs_mkdirs(AT_FDCWD, s->o.data, 0700, err);
+
+    s->db = s->o.db ? s->o.db : tr_arena_printf(&s->arena, "sqlite:%s/tribunal.db", s->o.data);
+    s->judge_key_file = text(s, "/", s->o.data, "judge.key");
+    const struct tr_store_conf conf = {.url = s->db};
+    if (r >= 0)
+        r = tr_store_open(&conf, &st, err);
+    if (r >= 0)
+        r = tr_store_migrate(st, -1, err);
+    if (r >= 0)
+        r = need_key(s, st, "admin", text(s, "/", s->o.data, "admin.key"), &s->key, err);
+    if (r >= 0)
+        r = need_key(s, st, "judge", s->judge_key_file, &ignored, err);
+    return r < 0 ? r : copy_examples(s, err);
+}
+
+/* ---------------------------------------------------------------- children */
+
+static void add_arg(struct child *c, const char *word)
+{
+    size_t n = 0;
+
+    while (c->argv[n])
+        n++;
+    if (n + 1 < ARGS_MAX && word)
+        c->argv[n] = strdup(word);
+}
+
+static void add_pair(struct child *c, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    add_arg(c, name);
+    add_arg(c, value);
+}
+
+static void plan_controller(struct serve *s)
+{
+    struct child *c = &s->children[s->count++];
+
+    (void)snprintf(c->name, sizeof(c->name), "tribunald");
+    add_arg(c, program(s, "tribunald", "controller"));
+    add_pair(c, "--listen", s->o.listen);
+    add_pair(c, "--data", s->o.data);
+    add_pair(c, "--db", s->db);
+    add_pair(c, "--problems", s->o.problems);
+    add_pair(c, "--languages", s->o.languages);
+    if (s->o.open)
+        add_arg(c, "--open-loopback");
+}
+
+static void plan_judge(struct serve *s, int64_t number)
+{
+    struct child *c = &s->children[s->count++];
+    char slots[24];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t each = s->o.slots ? s->o.slots : cores / s->o.judges;
+
+    (void)snprintf(c->name, sizeof(c->name), "local-%lld", (long long)number);
+    (void)snprintf(slots, sizeof(slots), "%lld", (long long)(each > 0 ? each : 1));
+    add_arg(c, program(s, "tribunal-worker", "worker"));
+    add_pair(c, "--controller", text(s, "", "ws", s->url + 4)); /* http://… → ws://… */
+    add_pair(c, "--key-file", s->judge_key_file);
+    add_pair(c, "--worker-id", c->name);
+    add_pair(c, "--concurrency", slots);
+    add_pair(c, "--languages", s->o.languages);
+}
+
+static void plan(struct serve *s)
+{
+    plan_controller(s);
+    for (int64_t i = 1; i <= s->o.judges; i++)
+        plan_judge(s, i);
+    if (s->o.demo && s->examples) {
+        s->children[s->count].demo = true;
+        (void)snprintf(s->children[s->count++].name, sizeof(s->children[0].name), "demo");
+    }
+}
+
+static void start_child(struct serve *s, struct child *c)
+{
+    pid_t parent = getpid();
+    sigset_t none;
+
+    (void)fflush(NULL);
+    c->started_us = tr_clock_mono_us();
+    c->pid = fork();
+    if (c->pid != 0)
+        return;
+    /* Whatever happens to us, no child stays behind. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(1);
+    (void)setpgid(0, 0); /* Ctrl-C is ours to hand on, in order */
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (c->demo)
+        serve_demo(s->url, s->key, s->examples);
+    (void)execv(c->argv[0], c->argv);
+    (void)fprintf(stderr, "tribunal serve: cannot start '%s': %s\n", c->argv[0], strerror(errno));
+    _exit(127);
+}
+
+static void reap(struct serve *s, bool stopping)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        for (size_t i = 0; i < s->count; i++) {
+            struct child *c = &s->children[i];
+
+            if (c->pid != pid)
+                continue;
+            c->pid = 0;
+            struct tr_log_field f = {.key = "child", .value = c->name};
+            if (!stopping)
+                tr_log(TR_LOG_WARN, &f, "ended (%s %d); starting it again",
+                       WIFSIGNALED(status) ? "signal" : "code",
+                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        }
+}
+
+static void start_missing(struct serve *s)
+{
+    int64_t now = tr_clock_mono_us();
+
+    for (size_t i = 0; i < s->count; i++) {
+        struct child *c = &s->children[i];
+
+        if (c->pid == 0 && (c->started_us == 0 || now - c->started_us > AGAIN_US))
+            start_child(s, c);
+    }
+}
+
+static bool any_running(const struct serve *s, size_t from)
+{
+    for (size_t i = from; i < s->count; i++)
+        if (s->children[i].pid > 0)
+            return true;
+    return false;
+}
+
+static void signal_from(const struct serve *s, size_t from, int number)
+{
+    for (size_t i = from; i < s->count; i++)
+        if (s->children[i].pid > 0)
+            (void)kill(s->children[i].pid, number);
+}
+
+static void wait_for_end(struct serve *s, size_t from, const sigset_t *set)
+{
+    int64_t until = tr_clock_mono_us() + STOP_US;
+    const struct timespec step = {.tv_nsec = 100000000};
+
+    while (any_running(s, from) && tr_clock_mono_us() < until) {
+        int n = sigtimedwait(set, NULL, &step);
+
+        if (n == SIGINT || n == SIGTERM) /* twice: now */
+            break;
+        reap(s, true);
+    }
+    signal_from(s, from, SIGKILL);
+    while (any_running(s, from)) {
+        (void)sigtimedwait(set, NULL, &step);
+        reap(s, true);
+    }
+}
+
+/* Judges first: they give back what they did not begin while somebody is there to take it. */
+static void stop_all(struct serve *s, const sigset_t *set)
+{
+    signal_from(s, 1, SIGTERM);
+    wait_for_end(s, 1, set);
+    signal_from(s, 0, SIGTERM);
+    wait_for_end(s, 0, set);
+}
+
+/* ---------------------------------------------------------------- people */
+
+static bool answers(struct serve *s)
+{
+    struct api a;
+    json_t *j = NULL;
+    bool yes = api_open(&a, s->url, s->key, NULL) >= 0 &&
+               api_ask(&a, "GET", "/api/v1/whoami", NULL, &j, NULL) >= 0;
+
+    json_decref(j);
+    api_close(&a);
+    return yes;
+}
+
+static void greet(const struct serve *s)
+{
+    (void)printf("\ntribunal serve: ready\n"
+                 "  web      %s/#key=%s\n"
+                 "  api      %s/api/v1/openapi.json\n"
+                 "  data     %s (admin key in admin.key, judges' key in judge.key)\n"
+                 "  try      curl -s '%s/api/v1/submissions?wait=30' -H 'Authorization: Bearer %s' "
+                 "-d '{\"problem\":\"a-plus-b\",\"language\":\"python3\",\"code\":"
+                 "\"a,b=map(int,input().split());print(a+b)\"}'\n"
+                 "  or       tribunal submit FILE -p a-plus-b --server %s --key-file %s/admin.key\n"
+                 "  more     on another machine: tribunal-worker --controller ws://THIS-HOST:PORT "
+                 "--key-file judge.key\n"
+                 "Ctrl-C stops it.\n\n",
+                 s->url, s->key, s->url, s->o.data, s->url, s->key, s->url, s->o.data);
+    (void)fflush(stdout);
+}
+
+static int run(struct serve *s)
+{
+    sigset_t set;
+    const struct timespec step = {.tv_nsec = 200000000};
+    int64_t until = tr_clock_mono_us() + START_US;
+    bool greeted = false;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    for (;;) {
+        start_missing(s);
+        int n = sigtimedwait(&set, NULL, &step);
+        if (n == SIGINT || n == SIGTERM)
+            break;
+        reap(s, false);
+        if (!greeted && answers(s)) {
+            greet(s);
+            greeted = true;
+        }
+        if (!greeted && tr_clock_mono_us() > until) {
+            (void)fprintf(stderr, "tribunal serve: the controller does not answer on %s\n", s->url);
+            stop_all(s, &set);
+            return CLI_FAULT;
+        }
+    }
+    stop_all(s, &set);
+    return CLI_OK;
+}
+
+static const char *url_of(struct serve *s)
+{
+    const char *colon = strrchr(s->o.listen, ':');
+    bool all = !colon || colon == s->o.listen || strncmp(s->o.listen, "0.0.0.0:", 8) == 0 ||
+               strncmp(s->o.listen, "[::]:", 5) == 0;
+
+    return text(s, "", "http://", all && colon ? text(s, "", "127.0.0.1", colon) : s->o.listen);
+}
+
+int cmd_serve(int argc, char **argv)
+{
+    static struct serve s; /* large, and there is one */
+    TR_CLEANUP(cli_end) struct cli_run run_;
+    struct tr_err err = TR_ERR_INIT;
+    int code = CLI_OK;
+
+    if (!cli_begin(&run_, &doc, &s.o, argc, argv, &code))
+        return code;
+    tr_arena_init(&s.arena, 1024 * 1024);
+    find_folder(&s);
+    s.url = url_of(&s);
+    int r = prepare(&s, &err);
+    if (r >= 0) {
+        plan(&s);
+        code = run(&s);
+    }
+    for (size_t i = 0; i < s.count; i++)
+        for (size_t k = 0; k < ARGS_MAX; k++)
+            free(s.children[i].argv[k]);
+    tr_arena_done(&s.arena);
+    return r < 0 ? cli_fail(&run_, &err) : code;
+}

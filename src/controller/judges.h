@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * controller/judges.h - the judges that are connected, or were a moment ago, and what each has.
+ *
+ * A task that was sent is a struct run in the list of exactly one judge; its state is the list it
+ * is in. Loss of a connection leaves the judge in the list as LOST with its runs; after the grace
+ * they go back to their queues. Everything here belongs to the loop's thread.
+ */
+#ifndef CONTROLLER_JUDGES_H
+#define CONTROLLER_JUDGES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tribunal/queue.h>
+
+#include "controller/conn.h"
+#include "net/judge_auth.h"
+
+struct ctl;
+
+enum {
+    JUDGES_MAX = 1000,
+    JUDGE_TOKENS_MAX = 1024,
+    JUDGE_LANGS_MAX = 256,
+    JUDGE_DATA_MAX = 1000, /* handles that we remember it to have */
+    JUDGE_ERRORS_MAX = 10  /* breaches of the protocol in one session */
+};
+
+enum judge_state {
+    JUDGE_NEW,     /* challenged */
+    JUDGE_WELCOME, /* proven, has not said `ready` */
+    JUDGE_READY,
+    JUDGE_LOST
+};
+
+/* One task that is with a judge. */
+struct run {
+    struct run *next;
+    char *submit_id;
+    int64_t run_lease;
+    struct tq_ref job;
+    char *problem, *lang;
+    bool heavy, cancelled, settling;
+    int64_t generation, retry_count, crashes;
+    int64_t since_us; /* real time */
+    int64_t done, total;
+    unsigned missed; /* heartbeats that did not name it */
+};
+
+struct judge {
+    struct judge *next;
+    struct ctl *ctl;
+    struct conn *conn; /* NULL when LOST */
+    enum judge_state state;
+    char judge_id[TR_JUDGE_ID_MAX + 1], key_id[TR_KEY_ID];
+    char challenge[TR_NONCE_HEX];
+    char session[17], credential[72];
+    char address[CONN_PEER_MAX], version[32];
+    int64_t connected_us, beat_us, beat_real_us; /* real, mono, real */
+    int64_t deadline_us;                         /* mono: auth, ready, or the end of the grace */
+    int64_t tokens, reserved, nruns;
+    int64_t memory_mib;
+    bool light, heavy; /* classes it serves */
+    bool leaving, draining;
+    char **langs;
+    size_t nlangs;
+    char (*data)[65]; /* a ring */
+    size_t ndata, data_at;
+    json_t *params, *beat; /* as it sent them, for people */
+    int64_t judged, faults;
+    unsigned errors;
+    struct run *runs;
+};
+
+struct judges;
+struct judges *judges_new(struct ctl *ctl);
+void judges_free(struct judges *j);
+
+/* The list, for whoever looks through it. */
+struct judge *judges_first(struct judges *j);
+struct judge *judges_find(struct judges *j, const char *judge_id);
+size_t judges_ready(struct judges *j);
+
+struct judge *judge_add(struct ctl *ctl, struct conn *c); /* NULL: too many */
+void judge_remove(struct judge *g);                       /* frees; its runs must be gone */
+/* The connection ended: LOST, or gone when it has nothing. */
+void judge_lost(struct judge *g);
+
+/* How many tasks it may be sent now. */
+int64_t judge_free_tokens(const struct judge *g);
+bool judge_has_lang(const struct judge *g, const char *slug);
+bool judge_has_data(const struct judge *g, const char *sha256);
+void judge_note_data(struct judge *g, const char *sha256);
+
+/* Runs. */
+struct run *judge_run(struct judge *g, const char *submit_id);
+struct run *run_new(const char *submit_id, const char *problem, const char *lang);
+void judge_add_run(struct judge *g, struct run *r);
+/* Takes it out of the list; the caller frees it. */
+struct run *judge_take_run(struct judge *g, const char *submit_id);
+void run_free(struct run *r);
+/* Who has this submission? NULL: nobody here. */
+struct judge *judges_of_run(struct judges *j, const char *submit_id);
+
+/* Is this "Bearer ts_…" the credential of a live session? Then whose. */
+struct judge *judges_credential(struct ctl *ctl, const char *authorization);
+
+/* Beats missed, graces over, deadlines: four times a second. */
+void judges_tick(struct ctl *ctl);
+
+/* For people. */
+json_t *judge_json(const struct judge *g);
+/* An operator: no more tasks, or tasks again. */
+void judge_set_draining(struct judge *g, bool draining);
+bool judges_is_drained(struct judges *j, const char *judge_id);
+/* Everybody: the controller stops. */
+void judges_bye(struct ctl *ctl, const char *code, const char *message);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * settle.c - see settle.h.
+ *
+ * The submission's fence decides. The queue's job follows in the same transaction; should it have
+ * been lost there, whoever claims it next finds the submission at its end and drops it.
+ */
+#include "controller/settle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "codec/json.h"
+#include "controller/ctl.h"
+#include "controller/dispatch.h"
+#include "controller/judge_ws.h"
+#include "controller/judges.h"
+#include "controller/metrics.h"
+#include "controller/setaside.h"
+#include "store/events.h"
+
+enum how {
+    BY_RESULT,
+    BY_FAULT,
+    BY_RETURN,
+    BY_CRASH
+};
+
+enum outcome {
+    OUT_FINISHED,
+    OUT_RETRY,
+    OUT_DEAD,
+    OUT_RETURNED,
+    OUT_CANCELLED,
+    OUT_STALE
+};
+static const char *const outcomes[] = {"finished", "retry",     "dead",
+                                       "returned", "cancelled", "stale"};
+
+struct settle_op {
+    struct op op;
+    enum how how;
+    struct run *run;
+    char session[17];
+    char judge_id[TR_JUDGE_ID_MAX + 1];
+    bool fatal;
+    char why[1024];
+    /* a verdict */
+    char verdict[8];
+    int64_t score, time_ms, memory_kb;
+    char *result; /* JSON text */
+    json_t *slim; /* the result without cases and logs, for the event */
+    enum outcome outcome;
+};
+
+/* ---------------------------------------------------------------- on the storage thread */
+
+static int add_event(struct tr_store *st, const struct settle_op *o, const char *type,
+                     const char *status, const char *message, struct tr_err *err)
+{
+    char when[TR_TIME_TEXT];
+    const struct run *r = o->run;
+    TR_CLEANUP(tr_json_unrefp)
+    json_t *j =
+        json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s*}", "type", type, "submit_id",
+                  r->submit_id, "status", status, "generation", (json_int_t)r->generation,
+                  "worker_id", o->judge_id, "problem", r->problem, "language", r->lang, "timestamp",
+                  tr_clock_text(tr_clock_real_us(), when), "message", message);
+
+    if (j && o->slim && strcmp(type, "result") == 0) {
+        (void)json_object_set(j, "result", o->slim);
+        (void)json_object_set_new(j, "score", json_real((double)o->score / 1e6));
+    }
+    tr_autofree char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    if (!text)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory for an event");
+    return tr_store_event_add(st, type, r->submit_id, text, strlen(text), err);
+}
+
+/* A job that is not ours any more is no reason to undo the submission's move. */
+static int forgive(int r)
+{
+    return r == TR_E_LOST ? 0 : r;
+}
+
+static int finish(struct settle_op *o, struct tr_store *st, struct tr_err *err)
+{
+    const struct tr_verdict_row v = {.verdict = o->verdict,
+                                     .score = o->score,
+                                     .time_ms = o->time_ms,
+                                     .memory_kb = o->memory_kb,
+                                     .result = o->result,
+                                     .result_len = strlen(o->result)};
+    int r = tr_store_finish(st, o->run->submit_id, o->run->run_lease, &v, err);
+
+    if (r < 0)
+        return r;
+    o->outcome = OUT_FINISHED;
+    r = forgive(tq_ack(tr_store_queue(st), o->run->job, o->verdict, strlen(o->verdict), err));
+    return r < 0 ? r : add_event(st, o, "result", "FINISHED", NULL, err);
+}
+
+/* 5, 10, 30 s; heavy 10, 30, 60 s. */
+static int64_t delay_of(const struct run *r)
+{
+    static const int64_t light[] = {5, 10, 30}, heavy[] = {10, 30, 60};
+    size_t i = r->retry_count < 3 ? (size_t)r->retry_count : 2;
+
+    return (r->heavy ? heavy[i] : light[i]) * 1000000;
+}
+
+static int fault(struct settle_op *o, struct tr_store *st, int retries, struct tr_err *err)
+{
+    int64_t delay = delay_of(o->run);
+    tq *q = tr_store_queue(st);
+    int r = tr_store_fault(st, o->run->submit_id, o->run->run_lease, o->why, delay, retries, err);
+
+    if (r < 0)
+        return r;
+    o->outcome = r == TR_FAULT_DEAD ? OUT_DEAD : OUT_RETRY;
+    r = r == TR_FAULT_DEAD ? tq_bury(q, o->run->job, o->why, strlen(o->why), err)
+                           : tq_nack(q, o->run->job, delay, o->why, strlen(o->why), err);
+    r = forgive(r);
+    return r < 0 ? r
+                 : add_event(st, o, "status_change",
+                             o->outcome == OUT_DEAD ? "DLQ" : "SYSTEM_ERROR", o->why, err);
+}
+
+static int release(struct settle_op *o, struct tr_store *st, struct tr_err *err)
+{
+    bool crash = o->how == BY_CRASH;
+
+    if (crash && o->run->crashes + 1 > TR_STORE_CRASHES)
+        return fault(o, st, 0, err);
+    int r = tr_store_release(st, o->run->submit_id, o->run->run_lease, crash, err);
+    if (r < 0)
+        return r;
+    o->outcome = OUT_RETURNED;
+    r = forgive(tq_release(tr_store_queue(st), o->run->job, err));
+    return r < 0 || !crash ? r : add_event(st, o, "status_change", "PENDING", o->why, err);
+}
+
+static int run_settle(struct op *op, struct tr_store *st, struct tr_err *err)
+{
+    struct settle_op *o = (struct settle_op *)op;
+    int r;
+
+    if (o->how == BY_RESULT)
+        r = finish(o, st, err);
+    else if (o->how == BY_FAULT)
+        r = fault(o, st, o->fatal ? 0 : TR_STORE_RETRIES, err);
+    else
+        r = release(o, st, err);
+    if (r == TR_E_LOST || r == TR_E_NOTFOUND) { /* before anything was changed */
+        o->outcome = o->run->cancelled ? OUT_CANCELLED : OUT_STALE;
+        return 0;
+    }
+    return r;
+}
+
+/* ---------------------------------------------------------------- on the loop */
+
+static void count(struct settle_op *o)
+{
+    struct ctl *ctl = o->op.ctl;
+    struct run *r = o->run;
+
+    if (o->outcome == OUT_FINISHED) {
+        metrics_finished(ctl, r->lang, o->verdict, tr_clock_real_us() - r->since_us);
+        setaside_verdict(ctl->setaside, r->lang, r->problem);
+    } else if (o->outcome == OUT_RETRY || o->outcome == OUT_DEAD) {
+        metrics_fault(ctl, r->lang);
+        setaside_fault(ctl->setaside, r->lang, r->problem, r->submit_id, o->why);
+    } else if (o->outcome == OUT_STALE) {
+        metrics_stale(ctl);
+    }
+}
+
+static void settle_done(struct op *op)
+{
+    struct settle_op *o = (struct settle_op *)op;
+    struct tr_log_field judge = {.key = "judge", .value = o->judge_id};
+    struct tr_log_field submit = {.up = &judge, .key = "submit", .value = o->run->submit_id};
+
+    if (op->result < 0) {
+        tr_log_err(TR_LOG_ERROR, &submit, &op->err); /* the judge keeps it and presents it again */
+    } else {
+        count(o);
+        if (o->outcome == OUT_RETRY || o->outcome == OUT_DEAD)
+            tr_log(TR_LOG_WARN, &submit, "fault (%s): %s", outcomes[o->outcome], o->why);
+        if (*o->session)
+            judge_ws_settled(op->ctl, o->session, o->run, outcomes[o->outcome]);
+        if (o->outcome == OUT_RETURNED)
+            dispatch_poll(op->ctl);
+        events_poke(op->ctl->events);
+    }
+    run_free(o->run);
+    free(o->result);
+    json_decref(o->slim);
+    free(o);
+}
+
+static struct settle_op *new_op(struct ctl *ctl, const struct judge *g, struct run *r, enum how how)
+{
+    struct settle_op *o = calloc(1, sizeof(*o));
+
+    if (!o) {
+        /* The lease runs out, and it is judged again: nothing is lost. */
+        run_free(r);
+        return NULL;
+    }
+    o->op = (struct op){
+        .ctl = ctl, .run = run_settle, .done = settle_done, .lane = OP_URGENT, .must = true};
+    o->how = how;
+    o->run = r;
+    if (g) {
+        (void)snprintf(o->session, sizeof(o->session), "%s", g->session);
+        (void)snprintf(o->judge_id, sizeof(o->judge_id), "%s", g->judge_id);
+    }
+    return o;
+}
+
+static int64_t millionths(const json_t *score)
+{
+    double d = json_is_number(score) ? json_number_value(score) : 0;
+
+    return d > -1e9 && d < 1e9 ? llround(d * 1e6) : 0;
+}
+
+static json_t *slim_result(json_t *result)
+{
+    json_t *slim = json_copy(result);
+
+    if (!slim)
+        return NULL;
+    static const char *const large[] = {"cases", "groups", "run"};
+    for (size_t i = 0; i < TR_ARRAY_LEN(large); i++)
+        (void)json_object_del(slim, large[i]);
+    json_t *compile = json_copy(json_object_get(slim, "compile"));
+    if (compile) {
+        (void)json_object_del(compile, "log");
+        (void)json_object_set_new(slim, "compile", compile);
+    }
+    return slim;
+}
+
+void settle_result(struct judge *g, struct run *r, const json_t *message)
+{
+    struct settle_op *o = new_op(g->ctl, g, r, BY_RESULT);
+    json_t *result = json_object_get(message, "result");
+
+    if (!o)
+        return;
+    (void)snprintf(o->verdict, sizeof(o->verdict), "%s",
+                   json_string_value(json_object_get(result, "verdict")));
+    o->score = millionths(json_object_get(message, "score"));
+    o->time_ms = json_integer_value(json_object_get(result, "time_ms"));
+    o->memory_kb = json_integer_value(json_object_get(result, "memory_kb"));
+    o->result = json_dumps(result, JSON_COMPACT);
+    o->slim = slim_result(result);
+    if (!o->result) {
+        settle_done(&o->op);
+        return;
+    }
+    g->judged++;
+    storage_do(g->ctl->storage, &o->op);
+}
+
+void settle_fault(struct judge *g, struct run *r, const char *why, bool fatal, bool crashed)
+{
+    struct settle_op *o = new_op(g->ctl, g, r, BY_FAULT);
+
+    if (!o)
+        return;
+    o->fatal = fatal;
+    (void)snprintf(o->why, sizeof(o->why), "%s%.1000s", crashed ? "the slot died: " : "", why);
+    g->faults++;
+    storage_do(g->ctl->storage, &o->op);
+}
+
+void settle_returned(struct judge *g, struct run *r)
+{
+    struct settle_op *o = new_op(g->ctl, g, r, BY_RETURN);
+
+    if (o)
+        storage_do(g->ctl->storage, &o->op);
+}
+
+void settle_release(struct ctl *ctl, struct run *r)
+{
+    struct settle_op *o = new_op(ctl, NULL, r, BY_RETURN);
+
+    if (o)
+        storage_do(ctl->storage, &o->op);
+}
+
+void settle_crash(struct ctl *ctl, const char *judge_id, struct run *r, const char *why)
+{
+    struct settle_op *o = new_op(ctl, NULL, r, BY_CRASH);
+
+    if (!o)
+        return;
+    (void)snprintf(o->judge_id, sizeof(o->judge_id), "%s", judge_id);
+    (void)snprintf(o->why, sizeof(o->why), "%s", why);
+    storage_do(ctl->storage, &o->op);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * storage.c - two threads with a connection each, and batches.
+ *
+ * Never logs what an operation found; its done() does. Never drops an operation: each comes back to
+ * the loop exactly once.
+ */
+#include "controller/storage.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "controller/ctl.h"
+
+enum {
+    TRIES = 6 /* of an operation that somebody waits for: about a second */
+};
+
+struct lane {
+    struct op *first, *last;
+};
+
+struct worker {
+    struct storage *s;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards lanes and stopping */
+    pthread_cond_t some;
+    struct lane lanes[2];
+    size_t waiting;
+    bool stopping;
+    struct tr_store *st;
+};
+
+struct storage {
+    struct ctl *ctl;
+    struct worker writer, reader;
+    atomic_bool alive;
+};
+
+/* ---------------------------------------------------------------- lists */
+
+static void push(struct lane *l, struct op *op)
+{
+    op->next = NULL;
+    if (l->last)
+        l->last->next = op;
+    else
+        l->first = op;
+    l->last = op;
+}
+
+static struct op *pop(struct lane *l)
+{
+    struct op *op = l->first;
+
+    if (op) {
+        l->first = op->next;
+        if (!l->first)
+            l->last = NULL;
+        op->next = NULL;
+    }
+    return op;
+}
+
+/* The next batch in the order of the lanes; one that goes alone goes alone. Waits for it. */
+static size_t take(struct worker *w, struct op **batch)
+{
+    size_t n = 0;
+
+    (void)pthread_mutex_lock(&w->lock);
+    while (!w->lanes[0].first && !w->lanes[1].first && !w->stopping)
+        (void)pthread_cond_wait(&w->some, &w->lock);
+    while (n < STORAGE_BATCH) {
+        struct lane *l = w->lanes[0].first ? &w->lanes[0] : &w->lanes[1];
+
+        if (!l->first || (n > 0 && l->first->alone))
+            break;
+        batch[n++] = pop(l);
+        w->waiting--;
+        if (batch[n - 1]->alone)
+            break;
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    return n;
+}
+
+/* ---------------------------------------------------------------- running */
+
+static void pause_ms(int64_t ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    while (nanosleep(&t, &t) < 0 && errno == EINTR) {
+    }
+}
+
+static int run_in_tx(struct worker *w, struct op **batch, size_t n, struct tr_err *err)
+{
+    int r = tr_store_begin(w->st, err);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n; i++) {
+        r = batch[i]->run(batch[i], w->st, err);
+        if (r < 0) {
+            tr_store_rollback(w->st);
+            return r;
+        }
+        batch[i]->result = r;
+    }
+    r = tr_store_commit(w->st, err);
+    return r < 0 ? r : 0;
+}
+
+static bool passing(int code)
+{
+    int class = tr_err_class(code);
+
+    return class == TR_E_RETRY || class == TR_E_ABORT || class == TR_E_UNSURE;
+}
+
+static bool is_stopping(struct worker *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    bool stopping = w->stopping;
+    (void)pthread_mutex_unlock(&w->lock);
+    return stopping;
+}
+
+static void run_one(struct worker *w, struct op *op)
+{
+    for (int tries = 1;; tries++) {
+        op->err = (struct tr_err)TR_ERR_INIT;
+        int r = op->alone || op->lane == OP_READ ? op->run(op, w->st, &op->err)
+                                                 : run_in_tx(w, &op, 1, &op->err);
+        if (r >= 0 && (op->alone || op->lane == OP_READ))
+            op->result = r;
+        atomic_store(&w->s->alive, r >= 0 || !passing(r));
+        if (r >= 0)
+            return;
+        op->result = r;
+        if (!passing(r) || (!op->must && tries >= TRIES) || (op->must && is_stopping(w)))
+            return;
+        pause_ms(tries < 8 ? 10 << tries : 2000);
+    }
+}
+
+static void run_batch(struct worker *w, struct op **batch, size_t n)
+{
+    struct tr_err err = TR_ERR_INIT;
+
+    if (n > 1 && batch[0]->lane != OP_READ && run_in_tx(w, batch, n, &err) >= 0) {
+        atomic_store(&w->s->alive, true);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        run_one(w, batch[i]);
+}
+
+/* ---------------------------------------------------------------- the way back */
+
+struct finished {
+    size_t n;
+    struct op *ops[];
+};
+
+static void call_done(void *arg)
+{
+    struct finished *f = arg;
+
+    for (size_t i = 0; i < f->n; i++)
+        f->ops[i]->done(f->ops[i]);
+    free(f);
+}
+
+static void hand_back(struct worker *w, struct op **batch, size_t n)
+{
+    struct finished *f = NULL;
+
+    while (!(f = malloc(sizeof(*f) + n * sizeof(struct op *))))
+        pause_ms(10);
+    f->n = n;
+    for (size_t i = 0; i < n; i++)
+        f->ops[i] = batch[i];
+    while (tr_loop_post(w->s->ctl->loop, call_done, f, NULL) == TR_E_LIMIT)
+        pause_ms(1);
+}
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    struct op *batch[STORAGE_BATCH];
+
+    for (;;) {
+        size_t n = take(w, batch);
+
+        if (n == 0)
+            return NULL;
+        run_batch(w, batch, n);
+        hand_back(w, batch, n);
+    }
+}
+
+/* ---------------------------------------------------------------- life */
+
+static int start_worker(struct storage *s, struct worker *w, struct tr_err *err)
+{
+    struct tr_store_conf conf = {.url = s->ctl->conf.db, .worker_id = s->ctl->conf.controller_id};
+
+    w->s = s;
+    (void)pthread_mutex_init(&w->lock, NULL);
+    (void)pthread_cond_init(&w->some, NULL);
+    int r = tr_store_open(&conf, &w->st, err);
+    if (r >= 0 && w == &s->writer)
+        r = tr_store_migrate(w->st, -1, err);
+    if (r < 0)
+        return r;
+    int e = pthread_create(&w->thread, NULL, work, w);
+    return e ? tr_fail(err, TR_E_IO, e, "start a thread for the database") : 0;
+}
+
+static void stop_worker(struct worker *w)
+{
+    if (w->thread) {
+        (void)pthread_mutex_lock(&w->lock);
+        w->stopping = true;
+        (void)pthread_cond_signal(&w->some);
+        (void)pthread_mutex_unlock(&w->lock);
+        (void)pthread_join(w->thread, NULL);
+    }
+    tr_store_close(w->st);
+    (void)pthread_cond_destroy(&w->some);
+    (void)pthread_mutex_destroy(&w->lock);
+}
+
+int storage_start(struct ctl *ctl, struct storage **ret, struct tr_err *err)
+{
+    struct storage *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory for the storage");
+    s->ctl = ctl;
+    atomic_store(&s->alive, true);
+    int r = start_worker(s, &s->writer, err);
+    if (r >= 0)
+        r = start_worker(s, &s->reader, err);
+    if (r < 0) {
+        storage_stop(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+void storage_stop(struct storage *s)
+{
+    if (!s)
+        return;
+    stop_worker(&s->writer);
+    if (s->reader.s)
+        stop_worker(&s->reader);
+    (void)uv_run(tr_loop_uv(s->ctl->loop), UV_RUN_NOWAIT); /* the last done() */
+    free(s);
+}
+
+void storage_do(struct storage *s, struct op *op)
+{
+    struct worker *w = op->lane == OP_READ ? &s->reader : &s->writer;
+
+    op->ctl = s->ctl;
+    (void)pthread_mutex_lock(&w->lock);
+    push(&w->lanes[op->lane == OP_NORMAL], op);
+    w->waiting++;
+    (void)pthread_cond_signal(&w->some);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+size_t storage_waiting(struct storage *s)
+{
+    (void)pthread_mutex_lock(&s->writer.lock);
+    size_t n = s->writer.waiting;
+    (void)pthread_mutex_unlock(&s->writer.lock);
+    return n;
+}
+
+bool storage_alive(struct storage *s)
+{
+    return atomic_load(&s->alive);
+}

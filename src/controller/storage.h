@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * controller/storage.h - the database, away from the loop: one thread writes, one reads.
+ *
+ * An operation is a struct that begins with struct op. The loop's thread fills it and hands it
+ * over; run() happens on the storage thread, inside a transaction for writes; done() happens on the
+ * loop's thread again, for writes after COMMIT, and frees it. Nobody else touches it in between.
+ *
+ * Writes that queue up while a transaction runs share the next one (at most STORAGE_BATCH). run()
+ * may therefore be called more than once: it sets its outputs anew each time. A negative return
+ * undoes the whole transaction, whose members are then run one by one; so an operation that finds
+ * its fence stale before it changed anything returns 0 and says so in a field of its own.
+ */
+#ifndef CONTROLLER_STORAGE_H
+#define CONTROLLER_STORAGE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "store/store.h"
+
+struct ctl;
+struct storage;
+
+enum {
+    STORAGE_BATCH = 256
+};
+
+enum op_lane {
+    OP_URGENT, /* renewals, results: what somebody would lose by waiting */
+    OP_NORMAL,
+    OP_READ /* on the second connection, without a transaction of ours */
+};
+
+struct op {
+    struct op *next;
+    struct ctl *ctl;
+    int (*run)(struct op *op, struct tr_store *st, struct tr_err *err);
+    void (*done)(struct op *op); /* op->result tells; frees op */
+    enum op_lane lane;
+    bool must;  /* tried again until it succeeds or the controller stops */
+    bool alone; /* makes its own transactions */
+    int result;
+    struct tr_err err;
+};
+
+int storage_start(struct ctl *ctl, struct storage **ret, struct tr_err *err);
+/* Does what was handed over, then ends the threads. done() of the last ones is called by this. */
+void storage_stop(struct storage *s);
+
+void storage_do(struct storage *s, struct op *op);
+
+/* How many wait: for /metrics and for saying no in time. */
+size_t storage_waiting(struct storage *s);
+/* When the database last answered, and does it now? */
+bool storage_alive(struct storage *s);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * submit.c - see submit.h. The row, its job and the event commit together; an answer leaves after.
+ */
+#include "controller/submit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "codec/json.h"
+#include "controller/claim.h"
+#include "controller/ctl.h"
+#include "controller/dispatch.h"
+#include "controller/judge_ws.h"
+#include "controller/metrics.h"
+#include "store/events.h"
+
+enum {
+    ARENA_MAX = 40 * 1024 * 1024,
+    JOB_TRIES =
+        1000 /* the submission counts its faults and crashes; the queue must not stop first */
+};
+
+static int add_event(struct tr_store *st, const char *submit_id, const char *status,
+                     int64_t generation, const struct spec *s, const char *message,
+                     struct tr_err *err)
+{
+    char when[TR_TIME_TEXT];
+    TR_CLEANUP(tr_json_unrefp)
+    json_t *j = json_pack("{s:s, s:s, s:s, s:I, s:s, s:s*}", "type", "status_change", "submit_id",
+                          submit_id, "status", status, "generation", (json_int_t)generation,
+                          "timestamp", tr_clock_text(tr_clock_real_us(), when), "message", message);
+
+    if (j && s) {
+        (void)json_object_set_new(j, "problem", json_string(s->problem));
+        (void)json_object_set_new(j, "language", json_string(s->lang));
+        (void)json_object_set_new(j, "user", json_string(s->user_name));
+    }
+    tr_autofree char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    if (!text)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory for an event");
+    return tr_store_event_add(st, "status_change", submit_id, text, strlen(text), err);
+}
+
+static int enqueue(struct tr_store *st, const struct spec *s, int64_t generation, int64_t *ret_job,
+                   struct tr_err *err)
+{
+    struct job_note n = {
+        .generation = generation, .heavy = strcmp(s->class, "heavy") == 0, .run = s->run};
+    const char *code = strstr(s->task, "\"code\"");
+    struct tq_enqueued got = {0};
+    struct tq_item item = TQ_ITEM_INIT;
+
+    (void)snprintf(n.submit_id, sizeof(n.submit_id), "%s", s->submit_id);
+    (void)snprintf(n.problem, sizeof(n.problem), "%s", s->problem);
+    (void)snprintf(n.lang, sizeof(n.lang), "%s", s->lang);
+    (void)snprintf(n.data, sizeof(n.data), "%s", s->data);
+    (void)snprintf(n.version, sizeof(n.version), "%s", s->version);
+    if (code) /* who compiled this text before is the better judge for it */
+        tr_sha256_hex(code, strlen(code), n.code);
+    json_t *j = job_note_json(&n);
+    tr_autofree char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    json_decref(j);
+    if (!text)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory for a job");
+    item.queue = s->queue;
+    item.kind = s->run ? "run" : "judge";
+    item.payload = text;
+    item.payload_len = strlen(text);
+    item.json = 1;
+    item.priority = (int)s->priority;
+    item.max_attempts = JOB_TRIES;
+    item.max_crashes = JOB_TRIES;
+    item.group_key = s->user_id && *s->user_id ? s->user_id : NULL;
+    int r = tq_enqueue(tr_store_queue(st), &item, &got, err);
+    *ret_job = got.id;
+    return r;
+}
+
+/* ---------------------------------------------------------------- new */
+
+static int note_existing(struct submit_op *o, struct tr_store *st, const char *id,
+                         struct tr_err *err)
+{
+    struct tr_arena arena;
+    struct tr_submission s;
+
+    tr_arena_init(&arena, ARENA_MAX);
+    int r = tr_store_get(st, id, &arena, &s, err);
+    if (r >= 0) {
+        o->outcome = SUBMIT_EXISTED;
+        o->generation = s.generation;
+        (void)snprintf(o->submit_id, sizeof(o->submit_id), "%s", s.submit_id);
+        (void)snprintf(o->status, sizeof(o->status), "%s", tr_state_name(s.status));
+    }
+    tr_arena_done(&arena);
+    return r;
+}
+
+static int run_new_submission(struct op *op, struct tr_store *st, struct tr_err *err)
+{
+    struct submit_op *o = (struct submit_op *)op;
+    const struct spec *s = &o->spec;
+    char other[TR_STORE_SUBMIT_ID_MAX + 1] = "";
+    int64_t job = 0;
+    const struct tr_submission_new n = {
+        .submit_id = s->submit_id,
+        .user_id = s->user_id,
+        .user_name = s->user_name,
+        .idempotency_key = s->idempotency_key,
+        .source = "queue",
+        .subject = s->run ? "run" : "judge",
+        .problem_id = s->problem,
+        .contest_id = s->contest,
+        .lang = s->lang,
+        .priority = s->priority,
+        .task = s->task,
+        .task_len = s->task_len,
+        .on_key = TR_KEY_SAME,
+    };
+    int r = tr_store_insert(st, &n, other, err);
+
+    if (r < 0)
+        return r;
+    if (r != TR_INSERT_NEW)
+        return note_existing(o, st, r == TR_INSERT_SAME_KEY ? other : s->submit_id, err);
+    r = enqueue(st, s, 0, &job, err);
+    if (r >= 0)
+        r = tr_store_set_job(st, s->submit_id, job, err);
+    if (r >= 0)
+        r = add_event(st, s->submit_id, "PENDING", 0, s, NULL, err);
+    o->outcome = SUBMIT_NEW;
+    (void)snprintf(o->submit_id, sizeof(o->submit_id), "%s", s->submit_id);
+    (void)snprintf(o->status, sizeof(o->status), "PENDING");
+    return r < 0 ? r : 0;
+}
+
+/* ---------------------------------------------------------------- changes */
+
+/* The row now; 0 and outcome NOT_NOW when `move` is not allowed in its state. */
+static int look(struct submit_op *o, struct tr_store *st, enum tr_move move, int64_t *ret_job,
+                struct tr_err *err)
+{
+    struct tr_arena arena;
+    struct tr_submission s;
+
+    tr_arena_init(&arena, ARENA_MAX);
+    int r = tr_store_get(st, o->submit_id, &arena, &s, err);
+    if (r >= 0) {
+        o->running = s.status == TR_RUNNING;
+        o->generation = s.generation;
+        o->outcome = tr_move_allowed(move, s.status) ? SUBMIT_CHANGED : SUBMIT_NOT_NOW;
+        (void)snprintf(o->status, sizeof(o->status), "%s", tr_state_name(s.status));
+        *ret_job = s.job_id;
+    }
+    tr_arena_done(&arena);
+    return r;
+}
+
+static int forgive(int r)
+{
+    return r == TR_E_NOTFOUND || r == TR_E_LOST || r == TR_E_EXISTS ? 0 : r;
+}
+
+static int run_cancel(struct op *op, struct tr_store *st, struct tr_err *err)
+{
+    struct submit_op *o = (struct submit_op *)op;
+    int64_t job = 0;
+    int r = look(o, st, TR_MOVE_CANCEL, &job, err);
+
+    if (r < 0 || o->outcome == SUBMIT_NOT_NOW)
+        return r;
+    r = tr_store_cancel(st, o->submit_id, o->worker, err);
+    if (r >= 0 && job) /* by force: a running one is taken from its judge, whose fence is gone */
+        r = forgive(tq_cancel(tr_store_queue(st), job, 1, err));
+    if (r >= 0)
+        r = add_event(st, o->submit_id, "CANCELLED", o->generation, NULL, o->worker, err);
+    (void)snprintf(o->status, sizeof(o->status), "CANCELLED");
+    return r < 0 ? r : 0;
+}
+
+static int run_rejudge(struct op *op, struct tr_store *st, struct tr_err *err)
+{
+    struct submit_op *o = (struct submit_op *)op;
+    const struct spec *s = &o->spec;
+    int64_t job = 0;
+    int r = look(o, st, TR_MOVE_REJUDGE, &job, err);
+
+    if (r < 0 || o->outcome == SUBMIT_NOT_NOW)
+        return r;
+    if (job) /* a dead letter's job, which nobody needs any more */
+        r = forgive(tq_drop(tr_store_queue(st), job, err));
+    int64_t generation = r < 0 ? r : tr_store_rejudge(st, o->submit_id, s->task, s->task_len, err);
+    if (generation < 0)
+        return (int)generation;
+    o->generation = generation;
+    r = enqueue(st, s, generation, &job, err);
+    if (r >= 0)
+        r = tr_store_set_job(st, o->submit_id, job, err);
+    if (r >= 0)
+        r = add_event(st, o->submit_id, "PENDING", generation, s, "rejudge", err);
+    (void)snprintf(o->status, sizeof(o->status), "PENDING");
+    return r < 0 ? r : 0;
+}
+
+static int run_retry(struct op *op, struct tr_store *st, struct tr_err *err)
+{
+    struct submit_op *o = (struct submit_op *)op;
+    int64_t job = 0;
+    int r = look(o, st, TR_MOVE_RETRY, &job, err);
+
+    if (r < 0 || o->outcome == SUBMIT_NOT_NOW)
+        return r;
+    r = tr_store_retry(st, o->submit_id, -1, err);
+    if (r >= 0)
+        r = tq_retry(tr_store_queue(st), job, err);
+    if (r >= 0)
+        r = add_event(st, o->submit_id, "PENDING", o->generation, NULL, "retried", err);
+    (void)snprintf(o->status, sizeof(o->status), "PENDING");
+    return r < 0 ? r : 0;
+}
+
+/* ---------------------------------------------------------------- the loop's side */
+
+static void submit_done(struct op *op)
+{
+    struct submit_op *o = (struct submit_op *)op;
+    struct ctl *ctl = op->ctl;
+
+    if (op->result >= 0 && (o->outcome == SUBMIT_NEW || o->outcome == SUBMIT_CHANGED)) {
+        if (o->outcome == SUBMIT_NEW)
+            metrics_submitted(ctl);
+        if (o->running)
+            judge_ws_cancel(ctl, o->submit_id, "cancelled");
+        if (o->spec.queue[0])
+            dispatch_hint(ctl, o->spec.queue);
+        else
+            dispatch_poll(ctl);
+        events_poke(ctl->events);
+    }
+    if (o->then)
+        o->then(o);
+    spec_done(&o->spec);
+    free(o);
+}
+
+static void start(struct ctl *ctl, struct spec *spec, const char *submit_id,
+                  int (*run)(struct op *op, struct tr_store *st, struct tr_err *err),
+                  const char *why, void (*then)(struct submit_op *o), void *arg)
+{
+    struct submit_op *o = calloc(1, sizeof(*o));
+
+    if (!o) { /* answer all the same */
+        struct submit_op none = {.op = {.ctl = ctl, .result = TR_E_NOMEM}, .arg = arg};
+
+        (void)tr_fail(&none.op.err, TR_E_NOMEM, 0, "out of memory");
+        if (spec)
+            spec_done(spec);
+        if (then)
+            then(&none);
+        return;
+    }
+    o->op = (struct op){.ctl = ctl, .run = run, .done = submit_done, .lane = OP_NORMAL};
+    if (spec)
+        o->spec = *spec;
+    (void)snprintf(o->submit_id, sizeof(o->submit_id), "%s", submit_id);
+    (void)snprintf(o->worker, sizeof(o->worker), "%s", why);
+    o->then = then;
+    o->arg = arg;
+    storage_do(ctl->storage, &o->op);
+}
+
+void submit_new(struct ctl *ctl, struct spec *spec, void (*then)(struct submit_op *o), void *arg)
+{
+    start(ctl, spec, spec->submit_id, run_new_submission, "", then, arg);
+}
+
+void submit_cancel(struct ctl *ctl, const char *submit_id, const char *why,
+                   void (*then)(struct submit_op *o), void *arg)
+{
+    start(ctl, NULL, submit_id, run_cancel, why, then, arg);
+}
+
+void submit_rejudge(struct ctl *ctl, struct spec *spec, void (*then)(struct submit_op *o),
+                    void *arg)
+{
+    start(ctl, spec, spec->submit_id, run_rejudge, "", then, arg);
+}
+
+void submit_retry(struct ctl *ctl, const char *submit_id, void (*then)(struct submit_op *o),
+                  void *arg)
+{
+    start(ctl, NULL, submit_id, run_retry, "", then, arg);
+}

@@ -1,0 +1,2 @@
+DROP TABLE judge_events;
+DROP TABLE api_keys;
