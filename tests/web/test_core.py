@@ -1,0 +1,94 @@
+"""The pages' pure functions, run by node: hostile text made visible, rows after events."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from controller.tribunald import ROOT
+
+NODE = shutil.which("node")
+
+
+def run(module, expression, *args):
+    """The value of a JavaScript expression over the exports `m` of a module and the arguments `a`."""
+    script = (f"import * as m from {json.dumps(str(ROOT / 'web/src/core' / module))};"
+              f"const a = {json.dumps(args)}; console.log(JSON.stringify({expression}));")
+    done = subprocess.run([NODE, "--input-type=module", "-e", script], capture_output=True, text=True,
+                          check=True, timeout=30)
+    return json.loads(done.stdout)
+
+
+ODD = {
+    "escape sequence": ("a\x1b[31mb", [{"text": "a"}, {"odd": "\\x1b"}, {"text": "[31mb"}]),
+    "null": ("\0", [{"odd": "\\x00"}]),
+    "right to left override": ("x\u202ey", [{"text": "x"}, {"odd": "U+202E"}, {"text": "y"}]),
+    "isolates": ("\u2066\u2069", [{"odd": "U+2066U+2069"}]),
+    "zero width": ("a\u200bb", [{"text": "a"}, {"odd": "U+200B"}, {"text": "b"}]),
+    "carriage return": ("a\rb", [{"text": "a"}, {"odd": "\\x0d"}, {"text": "b"}]),
+    "half a surrogate pair": ("\ud800", [{"odd": "U+D800"}]),
+    "what people write": ("naïve 你好 🙂\tx\n", [{"text": "naïve 你好 🙂\tx\n"}]),
+    "markup": ("<b>&", [{"text": "<b>&"}]),
+}
+
+
+@pytest.mark.parametrize("row", ODD)
+def test_odd_characters_are_shown_by_name_and_others_as_they_are(row):
+    text, expected = ODD[row]
+    assert run("visible.js", "m.pieces(a[0])", text) == expected
+
+
+def test_long_lines_and_texts_are_cut_and_say_by_how_much():
+    cut = run("visible.js", "m.clip('x'.repeat(1000000) + '\\ny')")
+    assert cut["text"] == "x" * 2000 + "…" and cut["cut"] == 1000002 - 2000
+    assert run("visible.js", "m.clip('short\\n')") == {"text": "short\n", "cut": 0}
+
+
+def test_a_name_is_one_short_line():
+    shown = run("visible.js", "m.plain(a[0], 20)", "a\nb\x1b\u202e" + "c" * 500)
+    assert len(shown) <= 20 and "\n" not in shown and "\x1b" not in shown and "\u202e" not in shown
+
+
+# label: events in order, and what the row then says
+EVENTS = {
+    "a new one waits": ([{"type": "status_change", "status": "PENDING"}], {"status": "PENDING"}),
+    "tests come in one by one": (
+        [{"type": "progress", "stage": "running", "done": 2, "total": 4,
+          "cases": [{"id": 1, "status": "AC"}, {"id": 2, "status": "WA"}]}],
+        {"status": "RUNNING", "strip": "AW..", "done": 2}),
+    "a new start forgets the tests of the old": (
+        [{"type": "progress", "stage": "running", "done": 1, "total": 2, "cases": [{"id": 1, "status": "AC"}]},
+         {"type": "status_change", "status": "RUNNING"}], {"status": "RUNNING", "strip": ""}),
+    "a late progress does not reopen a verdict": (
+        [{"type": "result", "score": 100, "result": {"verdict": "AC", "total_test": 2, "accepted_test": 2}},
+         {"type": "progress", "stage": "running", "done": 1, "total": 2}],
+        {"status": "FINISHED", "verdict": "AC", "strip": "AA"}),
+    "tests without an outcome at the end were not run": (
+        [{"type": "progress", "stage": "running", "done": 1, "total": 3, "cases": [{"id": 1, "status": "WA"}]},
+         {"type": "result", "result": {"verdict": "WA", "total_test": 3, "accepted_test": 0}}],
+        {"verdict": "WA", "strip": "WSS"}),
+    "a test out of range is ignored": (
+        [{"type": "progress", "stage": "running", "done": 1, "total": 1, "cases": [{"id": 999999, "status": "AC"}]}],
+        {"strip": "."}),
+}
+
+
+@pytest.mark.parametrize("row", EVENTS)
+def test_a_row_after_its_events(row):
+    events, expected = EVENTS[row]
+    got = run("rows.js", "a[0].reduce((row, e) => m.after(row, {submit_id: 's', ...e}), undefined)", events)
+    assert {key: got.get(key) for key in expected} == expected
+
+
+def test_a_list_of_rows_has_a_ceiling():
+    assert run("rows.js", "(() => { const r = new m.Rows(3); for (let i = 0; i < 10; i++)"
+               " r.apply({type: 'status_change', submit_id: 's' + i, status: 'PENDING'});"
+               " return r.list().map(x => x.submit_id); })()") == ["s9", "s8", "s7"]
+
+
+def test_highlighting_changes_no_character():
+    source = (ROOT / "examples/problems/a-plus-b/submissions/accepted/sum.cpp").read_text()
+    slugs = ["cpp17", "python3", "java17", "rust", "go", "javascript", "pascal", "unknown"]
+    again = run("highlight.js", "a[1].map(s => m.tokens(a[0], s).map(t => t.text).join(''))", source, slugs)
+    assert again == [source] * len(slugs)

@@ -1,0 +1,143 @@
+// dead.jsx - submissions that no judge could judge: why, and what to do with them.
+import { useState } from "preact/hooks";
+import { get, post, query, seg } from "../core/api.js";
+import * as f from "../core/format.js";
+import { t } from "../core/i18n.js";
+import { useApi, useClock, useTitle } from "../core/hooks.js";
+import { can } from "../core/me.js";
+import { go } from "../core/route.js";
+import { plain } from "../core/visible.js";
+import { Action, Ago, Empty, Id, Loaded, Name, Panel } from "../ui/bits.jsx";
+import { ask, attempt, say } from "../ui/dialogs.jsx";
+
+const PAGE = 200;
+const MOST = 10000; // by one press of a button
+const AT_ONCE = 4;
+
+const matches = (one, q) => !q || [one.submit_id, one.error, one.problem, one.language, one.user]
+  .some((text) => String(text ?? "").toLowerCase().includes(q.toLowerCase()));
+
+/* All that match, over every page. */
+async function everything(q) {
+  const out = [];
+  let cursor;
+  do {
+    const page = await get(`/dead-letters${query({ limit: PAGE, cursor })}`);
+    out.push(...page.dead_letters.filter((one) => matches(one, q)));
+    cursor = page.next_cursor;
+  } while (cursor && out.length < MOST);
+  return out.slice(0, MOST);
+}
+
+/* One call each, a few at a time; how many were done. One that is gone meanwhile is no failure. */
+async function each(list, verb, progress) {
+  let done = 0;
+  let at = 0;
+  const work = async () => {
+    while (at < list.length) {
+      const one = list[at++];
+      try {
+        await post(`/dead-letters/${seg(one.submit_id)}/${verb}`);
+        progress(++done);
+      } catch (error) {
+        if (error.status !== 404 && error.status !== 409) throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return done;
+}
+
+function Bulk({ q, reload }) {
+  const [busy, set] = useState("");
+  const all = async (verb) => {
+    await attempt(async () => {
+      const list = await everything(q);
+      const sure = await ask({ title: t(`dead.${verb}All.ask`, { n: f.count(list.length) }), text: q ? t("dead.matching", { q: plain(q, 60) }) : t(`dead.${verb}.text`),
+        yes: t(`dead.${verb}All`), danger: verb === "discard" });
+      if (!sure) return;
+      const done = await each(list, verb, (n) => set(`${n} / ${list.length}`));
+      say(t(`dead.${verb}All.done`, { n: f.count(done) }));
+    });
+    set("");
+    await reload();
+  };
+  return (
+    <>
+      {busy && <span class="num muted" role="status">{busy}</span>}
+      <Action icon="retry" run={() => all("retry")}>{t("dead.retryAll")}</Action>
+      <Action icon="trash" run={() => all("discard")}>{t("dead.discardAll")}</Action>
+    </>
+  );
+}
+
+function Row({ one, now, reload }) {
+  const act = async (verb) => {
+    if (verb === "discard" && !await ask({ title: t("dead.discard.ask", { id: one.submit_id }), text: t("dead.discard.text"), yes: t("dead.discard"), danger: true })) return;
+    await attempt(() => post(`/dead-letters/${seg(one.submit_id)}/${verb}`), t(`dead.${verb}.done`, { id: one.submit_id }));
+    await reload();
+  };
+  return (
+    <tr data-id={one.submit_id}>
+      <td class="num when"><Ago at={one.failed_at} now={now} /></td>
+      <td class="id"><a href={`/submissions/${seg(one.submit_id)}`}><Id value={one.submit_id} /></a></td>
+      <td class="mid"><Name value={one.problem} max={30} /></td>
+      <td class="lo"><Name value={one.language} /></td>
+      <td class="lo"><Name value={one.user} /></td>
+      <td class="num lo">{t("dead.tries", { n: (one.attempts ?? 0) + (one.crashes ?? 0) })}</td>
+      <td class="grow error-cell"><Name value={one.error} max={240} /></td>
+      <td class="right nowrap">{can("admin") && <>
+        <Action class="small" icon="retry" run={() => act("retry")} aria-label={`${t("dead.retry")} ${one.submit_id}`}>{t("dead.retry")}</Action>
+        <Action class="small" icon="trash" run={() => act("discard")} aria-label={`${t("dead.discard")} ${one.submit_id}`}>{t("dead.discard")}</Action>
+      </>}</td>
+    </tr>
+  );
+}
+
+export function DeadPage({ params }) {
+  useTitle(t("nav.dead"));
+  const q = params.q ?? "";
+  const now = useClock();
+  const from = useApi(`/dead-letters?limit=${PAGE}`, (event) => event.type === "status_change", 1000);
+  const search = (event) => go(`/dead-letters${query({ q: event.currentTarget.value.trim() })}`, true);
+  return (
+    <>
+      <header class="page-head">
+        <h1>{t("nav.dead")}</h1>
+        <div class="actions">
+          {can("admin") && from.data?.dead_letters.length > 0 && <Bulk q={q} reload={from.reload} />}
+        </div>
+      </header>
+      <div class="filters" role="search" aria-label={t("filter.label")}>
+        <label class="field wide-field"><span>{t("dead.filter")}</span>
+          <input name="q" defaultValue={q} onInput={search} spellcheck={false} autocomplete="off" maxLength={200} /></label>
+      </div>
+      <Panel>
+        <Loaded from={from} rows={6}>
+          {(data) => {
+            const list = data.dead_letters.filter((one) => matches(one, q));
+            if (!list.length) {
+              return q ? <Empty icon="search" title={t("rows.none")} /> : <Empty icon="check" title={t("dead.none")}><p>{t("dead.noneText")}</p></Empty>;
+            }
+            return (
+              <div class="scroll" tabIndex={-1}>
+                <table class="rows" aria-label={t("nav.dead")}>
+                  <thead>
+                    <tr>
+                      <th scope="col" class="num when">{t("dead.failed")}</th><th scope="col">{t("col.id")}</th><th scope="col" class="mid">{t("col.problem")}</th>
+                      <th scope="col" class="lo">{t("col.language")}</th><th scope="col" class="lo">{t("col.user")}</th>
+                      <th scope="col" class="num lo">{t("col.tries")}</th><th scope="col">{t("dead.error")}</th>
+                      <th scope="col"><span class="sr">{t("actions")}</span></th>
+                    </tr>
+                  </thead>
+                  <tbody>{list.map((one) => <Row key={one.submit_id} one={one} now={now} reload={from.reload} />)}</tbody>
+                </table>
+                {data.next_cursor && <p class="muted pad">{t("dead.more", { n: f.count(data.dead_letters.length) })}</p>}
+              </div>
+            );
+          }}
+        </Loaded>
+      </Panel>
+    </>
+  );
+}
