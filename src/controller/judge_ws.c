@@ -93,9 +93,9 @@ void judge_ws_task(struct judge *g, struct claimed *c)
                 r->submit_id, r->run_lease, r->job.id, r->job.run_lease,
                 c->custom_run ? "run" : "judge", r->retry_count + 1, r->generation);
     if (*c->data) {
-        tr_autoclose int fd = problems_open_data(g->ctl, c->data, &size, NULL);
+        int fd = problems_open_data(g->ctl, c->data, &size, NULL);
 
-        (void)fd; /* its size is what matters */
+        tr_close(&fd); /* only its size was wanted */
         tr_buf_addf(&b,
                     "\"data\":{\"sha256\":\"%s\",\"url\":\"/judge/v1/data/%s\",\"size\":%" PRIu64
                     ",\"problem\":\"%s\",\"version\":\"%s\"},",

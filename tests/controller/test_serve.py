@@ -22,14 +22,16 @@ class Serve:
         self.data, self.port = pathlib.Path(folder) / "data", free_port()
         self.options = options
         self.log = pathlib.Path(folder) / "log"
-        self.start()
 
     def start(self):
         with open(self.log, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [CLI, "serve", "--data", self.data, "--listen", f"127.0.0.1:{self.port}",
                  *self.options], stdout=log, stderr=log)
-        wait_until(lambda: self.get("/readyz")["ready"], 60, "the first judge")
+        try:
+            wait_until(lambda: self.get("/readyz")["ready"], 60, "the first judge")
+        except AssertionError as err:
+            raise AssertionError(f"{err}\n{self.log.read_text()[-3000:]}") from None
 
     def get(self, path):
         key = (self.data / "admin.key").read_text().strip()
@@ -67,9 +69,12 @@ def serve(tmp_path):
     if not WORKER.exists():
         pytest.fail("tribunal-worker is not built")
     made = Serve(tmp_path)
-    yield made
-    if made.process.poll() is None:
-        made.end(signal.SIGTERM)
+    try:
+        made.start()
+        yield made
+    finally:
+        if made.process.poll() is None:
+            made.end(signal.SIGTERM)
 
 
 def test_right_and_wrong_on_the_first_try_and_nothing_lost_by_a_kill(serve):
