@@ -125,7 +125,8 @@ static int open_sql(const struct tr_source_host *host, const struct worker_optio
                     struct tr_arena *arena, struct tr_source **ret, struct tr_err *err)
 {
     const char *names[QUEUES_MAX];
-    struct tr_source_sql_conf conf = {.db = o->db, .queues = names, .migrate = o->migrate};
+    struct tr_source_sql_conf conf = {
+        .db = o->db, .queues = names, .migrate = o->migrate, .lease_us = o->modes.lease_us};
 
     for (const char *p = o->modes.queues; *p;) {
         size_t len = strcspn(p, ",");

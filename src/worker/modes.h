@@ -17,6 +17,7 @@ struct worker_modes {
     const char *queues;
     const char *redis;
     int64_t queue_depth;
+    int64_t lease_us;
 };
 
 /* Rows for the worker's table. */
@@ -44,6 +45,14 @@ struct worker_modes {
          .at = offsetof(opts, member.redis),                                                       \
          .unit = "URL",                                                                            \
          .doc = "Redis that the judges of a site share for test data: redis://HOST:PORT"},         \
+        {.name = "lease",                                                                          \
+         .type = TR_CONF_DURATION,                                                                 \
+         .at = offsetof(opts, member.lease_us),                                                    \
+         .fallback = "30s",                                                                        \
+         .min = 1000000,                                                                           \
+         .max = INT64_C(3600000000),                                                               \
+         .unit = "TIME",                                                                           \
+         .doc = "with --queues: a job whose worker is silent for that long goes to another"},      \
     {                                                                                              \
         .name = "queues", .type = TR_CONF_STRING, .at = offsetof(opts, member.queues),             \
         .unit = "NAMES",                                                                           \

@@ -39,7 +39,7 @@ def enqueue(farm, payload, queue="light"):
 def judge(farm, name, queues="light,heavy", slots=1):
     return farm.add(name, [WORKER, "--worker-id", name, "--db", farm.db, "--queues", queues,
                            "--concurrency", slots, "--languages", ROOT / "languages",
-                           "--log-store", "none", "--state", farm.folder / name])
+                           "--lease", "3s", "--log-store", "none", "--state", farm.folder / name])
 
 
 def migrated(farm):
