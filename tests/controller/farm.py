@@ -93,7 +93,11 @@ class Farm:
                     process.popen.wait(10)
             except subprocess.TimeoutExpired:
                 process.kill9()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        # The slots of a judge that was killed end a moment after it, and may still be writing.
+        def gone():
+            shutil.rmtree(self.folder, ignore_errors=True)
+            return not self.folder.exists()
+        wait_until(gone, 10, f"{self.folder} to be gone")
 
     # --- parts
 
