@@ -1,5 +1,5 @@
 # The front door. Meson does the building; see CONTRIBUTING.md.
-.PHONY: all build setup run test soak bench check install format clean
+.PHONY: all build setup run try test soak bench check install format clean
 .DEFAULT_GOAL := all
 
 BUILD := build
@@ -20,6 +20,10 @@ build: $(BUILD)/build.ninja
 EXAMPLE := examples/problems/a-plus-b
 
 run: build
+	@exec $(TRIBUNAL) serve --demo $(ARGS)
+
+# Two verdicts without a server.
+try: build
 	@echo "What this machine gives the sandbox (tribunal doctor):" && $(TRIBUNAL) doctor; echo
 	@echo "A right solution (tribunal judge $(EXAMPLE)/submissions/accepted/sum.cpp -p $(EXAMPLE)):"
 	@$(TRIBUNAL) judge $(EXAMPLE)/submissions/accepted/sum.cpp -p $(EXAMPLE)

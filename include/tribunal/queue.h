@@ -321,6 +321,23 @@ TR_PUBLIC int tq_progress(tq *q, struct tq_ref ref, const void *data, size_t len
 TR_PUBLIC int tq_tx_progress(tq *q, struct tq_tx tx, struct tq_ref ref, const void *data,
                              size_t len, struct tr_err *err);
 
+/* The same for n jobs at once, each named once. Returns how many were ours; each item's `result`
+ * tells: a stale one stops nothing. */
+struct tq_note {
+    size_t size;
+    struct tq_ref ref;
+    int result;       /* out: 0, or TR_E_LOST: not ours, nothing changed */
+    const void *data; /* the checkpoint; NULL: an empty one */
+    size_t data_len;
+};
+#define TQ_NOTE_INIT                                                                               \
+    {                                                                                              \
+        sizeof(struct tq_note), {0, 0}, 0, NULL, 0                                                 \
+    }
+TR_PUBLIC int tq_progress_many(tq *q, struct tq_note *items, size_t n, struct tr_err *err);
+TR_PUBLIC int tq_tx_progress_many(tq *q, struct tq_tx tx, struct tq_note *items, size_t n,
+                                  struct tr_err *err);
+
 /* ---------------------------------------------------------------- leases */
 
 enum tq_beat {

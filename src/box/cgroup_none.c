@@ -8,10 +8,6 @@
  * Shared mappings, which RLIMIT_DATA does not know, are seen by looking at the resident sets every
  * LOOK_US; files in memory without a path (memfd) do not exist in this mode (seccomp.c).
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "box/cgroup.h"
+#include "box/tasks.h"
 
 enum {
     PROC /* folder fd of /proc, given by init.c */
@@ -27,9 +24,9 @@ enum {
 enum {
     /* In this time a program can touch some 40 MiB; a look costs some 20 us for each process. */
     LOOK_US = 20000,
-    /* /proc/PID/stat behind the name: fields up to utime, and between cstime and the resident set.
+    /* /proc/PID/stat from the state on: fields before utime, and from cstime to the resident set.
      */
-    FIELD_UTIME = 12,
+    FIELD_UTIME = 11,
     FIELDS_TO_RSS = 6
 };
 
@@ -66,21 +63,17 @@ static int begin(struct box_cg *cg, const struct tbox_limits *l, struct tr_err *
     return 0;
 }
 
-/* utime, stime, cutime and cstime of one process, in microseconds, and its resident set. The name
- * before them may hold anything but ends at the last ')'. */
-static int64_t process_us(int proc, const char *pid, uint64_t *ret_bytes)
+/* utime, stime, cutime and cstime of one process, in microseconds, and its resident set. */
+static int64_t process_us(const struct box_tasks *all, const char *pid, uint64_t *ret_bytes)
 {
-    char path[300];
     char text[1024];
     unsigned long long t[4] = {0};
+    char *at = box_tasks_stat(all, pid, text, sizeof(text));
 
-    (void)snprintf(path, sizeof(path), "%s/stat", pid);
-    tr_autoclose int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || box_cg_read(fd, text, sizeof(text)) <= 0)
-        return 0;
-    char *at = strrchr(text, ')');
-    for (int field = 0; at && field < FIELD_UTIME; field++)
-        at = strchr(at + 1, ' ');
+    for (int field = 0; at && field < FIELD_UTIME; field++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
     for (int i = 0; at && i < 4; i++)
         t[i] = strtoull(at, &at, 10);
     for (int field = 0; at && field < FIELDS_TO_RSS; field++)
@@ -91,27 +84,23 @@ static int64_t process_us(int proc, const char *pid, uint64_t *ret_bytes)
 
 static int sample(struct box_cg *cg, struct box_usage *ret, struct tr_err *err)
 {
+    TR_CLEANUP(box_tasks_close) struct box_tasks all;
     struct box_usage now = {0};
     uint32_t count = 0;
-    int copy = cg->fd[PROC] < 0 ? -1 : openat(cg->fd[PROC], ".", O_RDONLY | O_CLOEXEC);
-    DIR *d = copy < 0 ? NULL : fdopendir(copy);
 
     reaped(&now);
     *ret = (struct box_usage){.cpu_us = now.cpu_us - cg->before.cpu_us};
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
-    for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        if (e->d_name[0] < '1' || e->d_name[0] > '9' || strcmp(e->d_name, "1") == 0)
-            continue;
+    box_tasks_open(&all, cg->fd[PROC], ".");
+    for (const char *pid; (pid = box_tasks_next(&all)) != NULL;) {
         uint64_t bytes = 0;
-        ret->cpu_us += process_us(cg->fd[PROC], e->d_name, &bytes);
+
+        if (strcmp(pid, "1") == 0)
+            continue;
+        ret->cpu_us += process_us(&all, pid, &bytes);
         if (bytes > cg->limit_bytes)
             ret->oom_kills = 1; /* by us, in a moment */
         count++;
     }
-    if (d)
-        (void)closedir(d);
-    else
-        tr_close(&copy);
     ret->pids_now = count;
     if (count > cg->pids_seen)
         cg->pids_seen = count;

@@ -79,7 +79,7 @@ static int start_all(struct fenced *f, const uint64_t *seqs, size_t n, struct tr
         char id[96];
         struct tr_submission_new row = {
             .submit_id = id, .source = "bench", .task = "{}", .task_len = 2};
-        struct tr_start got;
+        struct tr_start got = {0};
 
         name(f, seqs[i], id);
         r = tr_store_insert(f->st, &row, NULL, err);

@@ -7,28 +7,16 @@
  * connections of this process; submissions go in by HTTP; a result counts when its event arrives
  * over /ws/backend. One at a time gives the latency, 256 at a time the rate.
  */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fs.h"
-#include "base/parse.h"
-#include "base/spawn.h"
 #include "cli/bench.h"
 #include "cli/bench_ws.h"
 #include "cli/cli.h"
-#include "cli/keys_cli.h"
 #include "codec/json.h"
 #include "source/ws_noop.h"
 
@@ -36,7 +24,7 @@ enum {
     JUDGES_MAX = 1000,
     SLOTS = 4,
     AHEAD = 256,  /* unanswered submissions while the rate is measured */
-    THREADS = 16, /* posting */
+    THREADS = 64, /* posting */
     TICK_MS = 10,
     STEP_S = 120 /* most that one step may take */
 };
@@ -103,11 +91,7 @@ static const struct cli_doc doc = {
 
 struct bench {
     struct options o;
-    char *folder;
-    char url[64], db[300];
-    int port;
-    pid_t controller;
-    struct tr_judge_key key;
+    struct ws_controller c;
     struct tr_loop *loop;
     struct tr_ws_net *net;
     struct tr_ws_noop *noop;
@@ -158,106 +142,6 @@ static int turn_until(struct bench *b, bool (*done)(struct bench *b), const char
     return done(b) ? 0 : tr_fail(err, TR_E_TIMEOUT, 0, "waited %d s for %s", (int)STEP_S, what);
 }
 
-/* --- the controller ------------------------------------------------------------------------------
- */
-
-static int free_port(void)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
-    socklen_t len = sizeof(at);
-    tr_autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, len) < 0 ||
-        getsockname(fd, (struct sockaddr *)&at, &len) < 0)
-        return -1;
-    return ntohs(at.sin_port);
-}
-
-/* Installed they are neighbours; in the build tree, folders are. */
-static const char *find_program(const struct bench *b, char *out, size_t size)
-{
-    char self[400] = "";
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *slash = n > 0 ? strrchr(self, '/') : NULL;
-
-    if (b->o.program)
-        return b->o.program;
-    if (slash)
-        *slash = '\0';
-    (void)snprintf(out, size, "%s/tribunald", self);
-    if (access(out, X_OK) < 0)
-        (void)snprintf(out, size, "%s/../controller/tribunald", self);
-    return out;
-}
-
-static int make_key(struct bench *b, struct tr_err *err)
-{
-    TR_CLEANUP(tr_store_closep) struct tr_store *st = NULL;
-    char id[TR_KEY_ID], text[TR_KEY_TEXT];
-    int r = tr_store_open(&(struct tr_store_conf){.url = b->db}, &st, err);
-
-    if (r >= 0)
-        r = tr_store_migrate(st, -1, err);
-    if (r >= 0)
-        r = keys_make(st, "judge", "bench", id, text, err);
-    return r < 0 ? r : tr_judge_key_parse(text, &b->key, err);
-}
-
-static int start_controller(struct bench *b, struct tr_err *err)
-{
-    char program[500], listen[64], data[400], problems[420], log[420];
-    int fd = -1;
-    int r = tr_fs_temp_dir("bench", &b->folder, &fd, err);
-
-    if (r < 0)
-        return r;
-    tr_close(&fd);
-    b->port = free_port();
-    (void)snprintf(b->url, sizeof(b->url), "ws://127.0.0.1:%d", b->port);
-    (void)snprintf(b->db, sizeof(b->db), "sqlite:%.200s/tribunal.db", b->folder);
-    (void)snprintf(listen, sizeof(listen), "127.0.0.1:%d", b->port);
-    (void)snprintf(data, sizeof(data), "%s", b->folder);
-    (void)snprintf(problems, sizeof(problems), "%s/problems", b->folder);
-    (void)snprintf(log, sizeof(log), "%s/log", b->folder);
-    r = make_key(b, err);
-    if (r >= 0)
-        r = tr_fs_mkdirs(AT_FDCWD, problems, 0755, err);
-    if (r < 0)
-        return r;
-    const char *path = find_program(b, program, sizeof(program));
-    const char *words[] = {path,     "--listen",   listen,        "--data",
-                           data,     "--problems", problems,      "--open-loopback",
-                           "--rate", "1000000",    "--log-level", "warn",
-                           NULL};
-    char *argv[TR_ARRAY_LEN(words)];
-    for (size_t i = 0; i < TR_ARRAY_LEN(words); i++)
-        argv[i] = words[i] ? strdup(words[i]) : NULL;
-    tr_autoclose int out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    const struct tr_spawn_fd fds[] = {{out, 1}, {out, 2}};
-    struct tr_spawn what = {.path = path, .argv = argv, .fds = fds, .nfds = 2, .cwd = AT_FDCWD};
-    r = tr_spawn(&what, &b->controller, NULL, err);
-    for (size_t i = 0; i < TR_ARRAY_LEN(words); i++)
-        free(argv[i]);
-    return r;
-}
-
-static int64_t controller_kib(const struct bench *b)
-{
-    char path[64];
-    TR_CLEANUP(tr_buf_done) struct tr_buf text;
-    int64_t kib = 0;
-    char word[24] = "";
-
-    tr_buf_init(&text, 8192);
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)b->controller);
-    if (tr_fs_read_file(path, &text, NULL) < 0)
-        return 0;
-    const char *line = strstr(text.data, "VmRSS:");
-    if (line && sscanf(line + 6, "%20s", word) == 1)
-        (void)tr_parse_i64(word, 0, INT64_MAX, &kib, NULL);
-    return kib;
-}
-
 /* --- connections ---------------------------------------------------------------------------------
  */
 
@@ -285,7 +169,7 @@ static bool all_connected(struct bench *b)
 
 static int add_judges(struct bench *b, int64_t upto, struct tr_err *err)
 {
-    const char *controllers[] = {b->url};
+    const char *controllers[] = {b->c.url};
     struct tr_ws_work work = tr_ws_noop_work(b->noop);
     struct tr_ws_judge_events events = {b, on_connected, NULL, on_ended};
 
@@ -295,7 +179,7 @@ static int add_judges(struct bench *b, int64_t upto, struct tr_err *err)
                                          .ncontrollers = 1,
                                          .judge_id = name,
                                          .version = "bench",
-                                         .key = b->key,
+                                         .key = b->c.key,
                                          .tokens = SLOTS,
                                          .parameters = b->parameters};
 
@@ -367,7 +251,7 @@ static int connect_one(struct bench *b, bool listens, struct tr_ws **ret, struct
 {
     struct tr_ws_events events = {b, listens ? listener_opened : idle_opened,
                                   listens ? listener_text : ignore_text, on_closed};
-    struct tr_ws_target target = {.url = b->url,
+    struct tr_ws_target target = {.url = b->c.url,
                                   .path = "/ws/backend",
                                   .subprotocol = "tribunal.backend.v1",
                                   .max_message = 1 << 20,
@@ -415,7 +299,7 @@ static int measure(struct bench *b, int64_t count, int64_t ahead, unsigned threa
 
     if (!posted || !took)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for %lld submissions", (long long)count);
-    b->posts = (struct ws_posts){.port = b->port,
+    b->posts = (struct ws_posts){.port = b->c.port,
                                  .threads = threads,
                                  .first = b->number,
                                  .count = count,
@@ -432,7 +316,7 @@ static int measure(struct bench *b, int64_t count, int64_t ahead, unsigned threa
     ws_posts_join(&b->posts);
     if (r == 0 && b->posts.failed)
         r = tr_fail(err, TR_E_FATAL, 0, "a POST was answered with %d; see %s/log",
-                    (int)b->posts.failed, b->folder);
+                    (int)b->posts.failed, b->c.folder);
     b->posts.count = 0; /* late events belong to nobody */
     if (r < 0)
         return r;
@@ -471,7 +355,7 @@ static bool listens(struct bench *b)
 static int start(struct bench *b, struct tr_err *err)
 {
     struct tr_ws_conf conf = {.most = (unsigned)(b->o.idle + b->o.judges + 16)};
-    int r = start_controller(b, err);
+    int r = ws_controller_start(&b->c, b->o.program, err);
 
     if (r >= 0)
         r = tr_loop_new(&b->loop, err);
@@ -495,30 +379,30 @@ static int run_all(struct bench *b, json_t *out, struct tr_err *err)
 
     if (r >= 0)
         r = row(b, "judges_1", out, err);
-    int64_t before = controller_kib(b);
+    int64_t before = ws_controller_kib(&b->c);
     char name[32];
     (void)snprintf(name, sizeof(name), "judges_%d", (int)b->o.judges);
     if (r >= 0)
         r = add_judges(b, b->o.judges, err);
-    double kib =
-        (double)(controller_kib(b) - before) / (double)(b->o.judges > 1 ? b->o.judges - 1 : 1);
+    double kib = (double)(ws_controller_kib(&b->c) - before) /
+                 (double)(b->o.judges > 1 ? b->o.judges - 1 : 1);
     if (r >= 0)
         r = row(b, name, out, err);
     if (r < 0)
         return r;
-    int64_t busy = controller_kib(b);
+    int64_t busy = ws_controller_kib(&b->c);
     r = add_idle(b, err);
-    double idle_kib = b->o.idle ? (double)(controller_kib(b) - busy) / (double)b->o.idle : 0;
+    double idle_kib = b->o.idle ? (double)(ws_controller_kib(&b->c) - busy) / (double)b->o.idle : 0;
     (void)snprintf(name, sizeof(name), "idle_%d", (int)b->o.idle);
     if (r >= 0)
         r = row(b, name, out, err);
     (void)json_object_set_new(out, "kib_per_judge", json_real(kib));
     (void)json_object_set_new(out, "kib_per_idle_connection", json_real(idle_kib));
-    (void)json_object_set_new(out, "controller_rss_kib", json_integer(controller_kib(b)));
+    (void)json_object_set_new(out, "controller_rss_kib", json_integer(ws_controller_kib(&b->c)));
     if (!b->o.json && r >= 0)
         (void)printf(
             "memory: %.1f KiB for a judge, %.1f KiB for an idle connection, %lld KiB in all\n", kib,
-            idle_kib, (long long)controller_kib(b));
+            idle_kib, (long long)ws_controller_kib(&b->c));
     return r;
 }
 
@@ -533,13 +417,7 @@ static void stop(struct bench *b)
     tr_ws_net_free(b->net);
     if (b->loop)
         tr_loop_free(b->loop);
-    if (b->controller > 0) {
-        (void)kill(b->controller, SIGTERM);
-        (void)tr_spawn_wait(b->controller, &(int){0}, NULL);
-    }
-    if (b->folder)
-        (void)tr_fs_remove_tree(AT_FDCWD, b->folder, NULL);
-    free(b->folder);
+    ws_controller_stop(&b->c);
     free(b->idle);
     json_decref(b->parameters);
 }

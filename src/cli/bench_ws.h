@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/bench_ws.h - what the two files of `tribunal bench ws` share.
+ * cli/bench_ws.h - what the files of `tribunal bench ws` share.
  */
 #ifndef CLI_BENCH_WS_H
 #define CLI_BENCH_WS_H
@@ -8,8 +8,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
+#include "net/judge_auth.h"
 
 /* Threads that POST submissions number first … first + count - 1 over HTTP, each on one connection
  * that stays open, with at most `ahead` submissions without a result. */
@@ -23,6 +25,19 @@ struct ws_posts {
     int64_t *posted_us;   /* by number - first: when its POST began */
     pthread_t thread[64];
 };
+
+/* A controller of the benchmark's own. */
+struct ws_controller {
+    char *folder;
+    char url[64], db[300];
+    int port;
+    pid_t pid;
+    struct tr_judge_key key; /* a judge's */
+};
+
+int ws_controller_start(struct ws_controller *c, const char *wish, struct tr_err *err);
+void ws_controller_stop(struct ws_controller *c);
+int64_t ws_controller_kib(const struct ws_controller *c); /* resident */
 
 int ws_posts_start(struct ws_posts *p, struct tr_err *err);
 void ws_posts_join(struct ws_posts *p);

@@ -96,7 +96,10 @@ static int start(struct command *c, const char *command, struct tr_err *err)
     c->errs = p[0];
     err1 = p[1];
     (void)fcntl(c->in, F_SETFL, O_NONBLOCK);
-    char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, (char *)(uintptr_t)command, NULL};
+    tr_autofree char *copy = strdup(command);
+    if (!copy)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory for the command");
+    char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, copy, NULL};
     struct tr_spawn_fd fds[] = {{in0, 0}, {out1, 1}, {err1, 2}};
     struct tr_spawn what = {.path = "/bin/sh",
                             .argv = argv,
@@ -195,8 +198,8 @@ static void say_why(struct command *c, int status)
     for (from = end; from > 0 && c->errors.data[from - 1] != '\n'; from--)
         ;
     int n = WIFSIGNALED(status)
-                ? snprintf(text, sizeof(text), "killed by signal %d (%s)", WTERMSIG(status),
-                           strsignal(WTERMSIG(status)))
+                ? snprintf(text, sizeof(text), "killed by signal %d (SIG%s)", WTERMSIG(status),
+                           sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?")
                 : snprintf(text, sizeof(text), "exit status %d", WEXITSTATUS(status));
     if (end > from)
         n += snprintf(text + n, sizeof(text) - (size_t)n, ": %.*s", (int)(end - from),

@@ -152,12 +152,8 @@ void api_judge_log(struct http_req *req)
 {
     struct tr_err err = TR_ERR_INIT;
     struct judge *g = judges_credential(req->ctl, req->authorization);
-    const struct run *r = g ? judge_run(g, req->args[0]) : NULL;
-    char lease[24];
 
-    if (r)
-        (void)snprintf(lease, sizeof(lease), "%lld", (long long)r->run_lease);
-    if (!r || strcmp(lease, req->args[1]) != 0) {
+    if (!g || !judge_may_log(g, req->args[0], req->args[1])) {
         reply_error(req, 409, "stale", NULL, "this task is not with this session");
         return;
     }

@@ -193,6 +193,7 @@ static int take_task(struct claim_op *o, struct tr_store *st, const struct tq_jo
     c->run->crashes = s->crashes;
     c->run->job = job->ref;
     c->run->heavy = n->heavy;
+    c->run->created_us = job->created_us;
     return tell_running(st, n, o->offers[offer].judge_id, err);
 }
 

@@ -154,6 +154,7 @@ static void send_claimed(struct ctl *ctl, struct claim_op *o)
 
         o->first = c->next;
         if (g && g->state == JUDGE_READY) {
+            metrics_waited(ctl, c->run->since_us - c->run->created_us);
             judge_ws_task(g, c);
         } else {
             settle_release(ctl, c->run); /* it went while we asked */

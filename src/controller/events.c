@@ -15,6 +15,7 @@
 #include "codec/json.h"
 #include "controller/conn.h"
 #include "controller/ctl.h"
+#include "controller/event_wait.h"
 #include "controller/http.h"
 #include "controller/metrics.h"
 #include "store/events.h"
@@ -22,7 +23,6 @@
 enum {
     READ_AT_ONCE = 256,
     ARENA_MAX = 64 * 1024 * 1024,
-    BUCKETS = 1024,
     TICK_MS = 250,      /* other controllers' rows, deadlines */
     COMMENT_TICKS = 60, /* a line every 15 s keeps proxies and half-open connections honest */
     STATS_TICKS = 4,
@@ -41,20 +41,11 @@ struct listener {
     bool behind;     /* reads rows of its own, and hears no live rows meanwhile */
 };
 
-struct event_wait {
-    struct event_wait *next;
-    struct events *ev;
-    char submit_id[132];
-    int64_t until_us;
-    void (*fn)(void *arg, bool ended);
-    void *arg;
-};
-
 struct events {
     struct ctl *ctl;
     struct listener *listeners;
     size_t count;
-    struct event_wait *waits[BUCKETS];
+    struct event_waits *waits;
     int64_t last_id;
     bool ready, reading, again;
     int64_t gap_id, gap_since_us; /* an id that is missing */
@@ -138,69 +129,15 @@ void events_live(struct events *ev, json_t *doc)
     json_decref(doc);
 }
 
-bool events_heard(const struct events *ev)
-{
-    return ev && ev->listeners;
-}
-
-/* ---------------------------------------------------------------- waiting for an end */
-
-static size_t bucket(const char *s)
-{
-    uint64_t h = 1469598103934665603U;
-
-    while (*s)
-        h = (h ^ (unsigned char)*s++) * 1099511628211U;
-    return (size_t)(h % BUCKETS);
-}
-
 struct event_wait *events_wait(struct events *ev, const char *submit_id, int64_t timeout_us,
                                void (*fn)(void *arg, bool ended), void *arg)
 {
-    struct event_wait *w = calloc(1, sizeof(*w));
-
-    if (!w)
-        return NULL;
-    w->ev = ev;
-    (void)snprintf(w->submit_id, sizeof(w->submit_id), "%s", submit_id);
-    w->until_us = tr_clock_mono_us() + timeout_us;
-    w->fn = fn;
-    w->arg = arg;
-    struct event_wait **at = &ev->waits[bucket(submit_id)];
-    w->next = *at;
-    *at = w;
-    return w;
+    return event_wait_add(ev->waits, submit_id, timeout_us, fn, arg);
 }
 
-void events_wait_stop(struct event_wait *w)
+bool events_heard(const struct events *ev)
 {
-    struct event_wait **at = &w->ev->waits[bucket(w->submit_id)];
-
-    while (*at && *at != w)
-        at = &(*at)->next;
-    if (*at)
-        *at = w->next;
-    free(w);
-}
-
-/* Call those of one bucket that match; fn may add new ones, so start anew after each. */
-static void wake(struct events *ev, size_t b, const char *submit_id, int64_t now)
-{
-    struct event_wait **at = &ev->waits[b];
-
-    while (*at) {
-        struct event_wait *w = *at;
-        bool ended = submit_id && strcmp(w->submit_id, submit_id) == 0;
-
-        if (!ended && (submit_id || w->until_us > now)) {
-            at = &w->next;
-            continue;
-        }
-        *at = w->next;
-        w->fn(w->arg, ended);
-        free(w);
-        at = &ev->waits[b];
-    }
+    return ev && ev->listeners;
 }
 
 static bool is_end(const struct tr_event *e)
@@ -284,7 +221,7 @@ static void read_done(struct op *op)
             ev->last_id = e->id;
             broadcast(ev, e);
             if (is_end(e))
-                wake(ev, bucket(e->submit_id), e->submit_id, 0);
+                event_waits_ended(ev->waits, e->submit_id);
         }
     }
     if (ev->again || (i == READ_AT_ONCE && op->result >= 0)) {
@@ -519,14 +456,11 @@ static void comment(struct events *ev)
 static void on_tick(uv_timer_t *t)
 {
     struct events *ev = t->data;
-    int64_t now = tr_clock_mono_us();
 
     ev->ticks++;
     if (!ev->ctl->one_writer || !ev->ready)
         events_poke(ev);
-    for (size_t b = 0; b < BUCKETS; b++)
-        if (ev->waits[b])
-            wake(ev, b, NULL, now);
+    event_waits_late(ev->waits, tr_clock_mono_us());
     if (ev->ticks % COMMENT_TICKS == 0)
         comment(ev);
     if (ev->ticks % STATS_TICKS == 0 && events_heard(ev))
@@ -539,8 +473,10 @@ int events_new(struct ctl *ctl, struct events **ret, struct tr_err *err)
 {
     struct events *ev = calloc(1, sizeof(*ev));
 
-    if (!ev)
+    if (!ev || !(ev->waits = event_waits_new())) {
+        free(ev);
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for events");
+    }
     ev->ctl = ctl;
     (void)uv_timer_init(tr_loop_uv(ctl->loop), &ev->timer);
     ev->timer.data = ev;
@@ -555,8 +491,6 @@ void events_free(struct events *ev)
         return;
     while (ev->listeners)
         events_unlisten(ev, ev->listeners->conn);
-    for (size_t b = 0; b < BUCKETS; b++)
-        while (ev->waits[b])
-            events_wait_stop(ev->waits[b]);
+    event_waits_free(ev->waits);
     free(ev);
 }

@@ -262,6 +262,15 @@ static int64_t body_max(const struct http_req *req)
     return req->route->flags & ROUTE_LOG ? CTL_LOG_MAX : (int64_t)req->ctl->conf.max_body;
 }
 
+/* What Content-Length says, whatever it is good for. */
+static int64_t said_length(struct http_req *req)
+{
+    const char *said = header(req, WSI_TOKEN_HTTP_CONTENT_LENGTH);
+    int64_t n = 0;
+
+    return said && tr_parse_i64(said, 0, INT64_MAX, &n, NULL) == 0 ? n : 0;
+}
+
 /* How long the body is; -1 when the request was refused. */
 static int64_t body_length(struct http_req *req)
 {
@@ -345,7 +354,8 @@ int http_begin(struct conn *c)
     if (!req)
         return -1;
     if (!start(req)) {
-        req->closing = true; /* a body may follow that nobody reads */
+        req->closing = true; /* a body may follow that nobody wants */
+        req->body_left = said_length(req);
         return 0;
     }
     int64_t n = body_length(req);

@@ -15,19 +15,17 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/rand.h"
 #include "codec/json.h"
 #include "controller/ctl.h"
 #include "controller/dispatch.h"
+#include "controller/judge_login.h"
 #include "controller/lease.h"
 #include "controller/problems.h"
 #include "controller/settle.h"
 #include "model/verdict.h"
 
 enum {
-    AUTH_FRAME_MAX = 4096,
-    FRAME_MAX = 8 * 1024 * 1024,
-    READY_US = 60000000
+    AUTH_FRAME_MAX = 4096
 };
 
 /* ---------------------------------------------------------------- sending */
@@ -62,7 +60,7 @@ void judge_ws_bye(struct judge *g, const char *code, const char *message, unsign
 }
 
 /* A message that cannot be obeyed; too many of them end the session. */
-static void complain(struct judge *g, const char *code, const char *field, const char *message)
+void judge_ws_complain(struct judge *g, const char *code, const char *field, const char *message)
 {
     judge_ws_send(g, json_pack("{s:s, s:s, s:s, s:s*}", "type", "error", "code", code, "message",
                                message, "field", field));
@@ -95,8 +93,9 @@ void judge_ws_task(struct judge *g, struct claimed *c)
                 r->submit_id, r->run_lease, r->job.id, r->job.run_lease,
                 c->custom_run ? "run" : "judge", r->retry_count + 1, r->generation);
     if (*c->data) {
-        tr_autoclose int fd = problems_open_data(g->ctl, c->data, &size, NULL);
+        int fd = problems_open_data(g->ctl, c->data, &size, NULL);
 
+        tr_close(&fd); /* only its size was wanted */
         tr_buf_addf(&b,
                     "\"data\":{\"sha256\":\"%s\",\"url\":\"/judge/v1/data/%s\",\"size\":%" PRIu64
                     ",\"problem\":\"%s\",\"version\":\"%s\"},",
@@ -135,127 +134,6 @@ void judge_ws_cancel(struct ctl *ctl, const char *submit_id, const char *reason)
     r->cancelled = true;
     judge_ws_send(g, json_pack("{s:s, s:s, s:I, s:s}", "type", "cancel", "submit_id", submit_id,
                                "run_lease", (json_int_t)r->run_lease, "reason", reason));
-}
-
-/* ---------------------------------------------------------------- auth */
-
-static void welcome(struct judge *g, const struct tr_judge_verifier *v,
-                    const struct tr_judge_talk *talk)
-{
-    char proof[TR_SHA256_HEX], secret[TR_NONCE_HEX];
-    const struct ctl_conf *conf = &g->ctl->conf;
-
-    if (tr_judge_answer(v, talk, proof, NULL) < 0) {
-        judge_ws_refuse(g, "bad_key", 4001, "this key cannot be used");
-        return;
-    }
-    tr_nonce_new(secret);
-    (void)snprintf(g->credential, sizeof(g->credential), "ts_%s", secret);
-    (void)snprintf(g->session, sizeof(g->session), "%016" PRIx64, tr_random_u64());
-    g->state = JUDGE_WELCOME;
-    g->deadline_us = tr_clock_mono_us() + READY_US;
-    g->conn->in.max = FRAME_MAX;
-    keys_used(g->ctl->keys, g->key_id);
-    judge_ws_send(g, json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "type", "welcome",
-                               "proof", proof, "credential", g->credential, "session", g->session,
-                               "heartbeat_ms", (json_int_t)(conf->heartbeat_us / 1000), "grace_ms",
-                               (json_int_t)(conf->grace_us / 1000), "lease_ms",
-                               (json_int_t)(ctl_lease_us(g->ctl) / 1000), "max_frame",
-                               TR_STORE_TASK_MAX));
-}
-
-/* The newer connection wins; under another key it does not. */
-static bool replace_older(struct judge *g, const char *judge_id, const char *key_id)
-{
-    struct judge *old = judges_find(g->ctl->judges, judge_id);
-
-    if (!old || old == g || old->state == JUDGE_LOST)
-        return true;
-    if (strcmp(old->key_id, key_id) != 0) {
-        judge_ws_refuse(g, "judge_taken", 4003, "another key has a judge of this name connected");
-        return false;
-    }
-    judge_ws_bye(old, "replaced", "a newer connection has the same judge_id", 4003);
-    struct conn *c = old->conn;
-    c->session = NULL; /* its end is no news any more */
-    judge_lost(old);
-    return true;
-}
-
-struct auth_wait {
-    struct ctl *ctl;
-    struct conn *conn;
-    char challenge[TR_NONCE_HEX];
-    char nonce[TR_NONCE_HEX], key_id[TR_KEY_ID], judge_id[TR_JUDGE_ID_MAX + 1],
-        proof[TR_SHA256_HEX];
-};
-
-static void check_auth(struct judge *g, const struct auth_wait *a)
-{
-    struct tr_judge_verifier v;
-    const struct tr_judge_talk talk = {g->challenge, a->nonce, a->key_id, a->judge_id};
-
-    if (keys_judge(g->ctl->keys, a->key_id, &v) != KEY_OK || !tr_judge_check(&v, &talk, a->proof)) {
-        judge_ws_refuse(g, "bad_key", 4001, "the proof is wrong, or the key is unknown or revoked");
-        return;
-    }
-    if (!replace_older(g, a->judge_id, a->key_id))
-        return;
-    (void)snprintf(g->judge_id, sizeof(g->judge_id), "%s", a->judge_id);
-    (void)snprintf(g->key_id, sizeof(g->key_id), "%s", a->key_id);
-    welcome(g, &v, &talk);
-}
-
-static void auth_refreshed(void *arg)
-{
-    struct auth_wait *a = arg;
-
-    for (struct judge *g = judges_first(a->ctl->judges); g; g = g->next)
-        if (g->conn == a->conn && g->state == JUDGE_NEW &&
-            strcmp(g->challenge, a->challenge) == 0) {
-            check_auth(g, a);
-            break;
-        }
-    free(a);
-}
-
-static bool copy_text(const json_t *m, const char *name, char *out, size_t size)
-{
-    const char *s = json_string_value(json_object_get(m, name));
-
-    if (!s || strlen(s) >= size || strlen(s) != json_string_length(json_object_get(m, name)))
-        return false;
-    (void)snprintf(out, size, "%s", s);
-    return true;
-}
-
-static void on_auth(struct judge *g, const json_t *m)
-{
-    struct auth_wait *a = calloc(1, sizeof(*a));
-    struct tr_judge_verifier v;
-
-    if (!a)
-        return;
-    a->ctl = g->ctl;
-    a->conn = g->conn;
-    memcpy(a->challenge, g->challenge, sizeof(a->challenge));
-    if (json_integer_value(json_object_get(m, "protocol")) != 1) {
-        judge_ws_refuse(g, "bad_version", 4000, "this controller speaks protocol 1");
-    } else if (!copy_text(m, "key_id", a->key_id, sizeof(a->key_id)) ||
-               !copy_text(m, "judge_id", a->judge_id, sizeof(a->judge_id)) ||
-               !tr_judge_id_ok(a->judge_id) || !copy_text(m, "nonce", a->nonce, sizeof(a->nonce)) ||
-               strspn(a->nonce, "0123456789abcdef") != TR_NONCE_HEX - 1 ||
-               !copy_text(m, "proof", a->proof, sizeof(a->proof))) {
-        complain(g, "bad_field", "auth", "auth needs key_id, judge_id, nonce and proof");
-    } else {
-        (void)copy_text(m, "version", g->version, sizeof(g->version));
-        if (keys_judge(g->ctl->keys, a->key_id, &v) == KEY_UNKNOWN) {
-            keys_refreshed(g->ctl->keys, auth_refreshed, a); /* made a moment ago, perhaps */
-            return;
-        }
-        check_auth(g, a);
-    }
-    free(a);
 }
 
 /* ---------------------------------------------------------------- ready */
@@ -341,7 +219,7 @@ static void on_ready(struct judge *g, const json_t *m)
     const json_t *v;
 
     if (bad) {
-        complain(g, "bad_field", bad, "ready: this field is missing or out of range");
+        judge_ws_complain(g, "bad_field", bad, "ready: this field is missing or out of range");
         return;
     }
     bool first = g->state == JUDGE_WELCOME && !g->params;
@@ -370,7 +248,7 @@ static void on_tokens(struct judge *g, const json_t *m)
 
     if (!json_is_integer(v) || json_integer_value(v) < 0 ||
         json_integer_value(v) > JUDGE_TOKENS_MAX) {
-        complain(g, "bad_field", "tokens", "tokens: expected a number from 0 to 1024");
+        judge_ws_complain(g, "bad_field", "tokens", "tokens: expected a number from 0 to 1024");
         return;
     }
     g->tokens = json_integer_value(v);
@@ -421,7 +299,7 @@ static void on_result(struct judge *g, const json_t *m)
     enum tr_verdict v = verdict ? tr_verdict_parse(verdict) : TR_V_NONE;
 
     if (v == TR_V_NONE || v == TR_V_JE || v == TR_V_SK) {
-        complain(g, "bad_field", "result.verdict", "expected AC WA TLE MLE OLE RTE or CE");
+        judge_ws_complain(g, "bad_field", "result.verdict", "expected AC WA TLE MLE OLE RTE or CE");
         return;
     }
     struct run *r = end_run(g, m);
@@ -435,7 +313,7 @@ static void on_fault(struct judge *g, const json_t *m)
     const char *why = json_string_value(json_object_get(m, "message"));
 
     if (!class || (strcmp(class, "retry") != 0 && strcmp(class, "fatal") != 0)) {
-        complain(g, "bad_field", "class", "class: expected \"retry\" or \"fatal\"");
+        judge_ws_complain(g, "bad_field", "class", "class: expected \"retry\" or \"fatal\"");
         return;
     }
     struct run *r = end_run(g, m);
@@ -512,7 +390,7 @@ static void on_heartbeat(struct judge *g, const json_t *m)
     if (!lost ||
         (running && (!json_is_array(running) || json_array_size(running) > JUDGE_TOKENS_MAX))) {
         json_decref(lost);
-        complain(g, "bad_field", "running", "running: expected a list of at most 1024");
+        judge_ws_complain(g, "bad_field", "running", "running: expected a list of at most 1024");
         return;
     }
     g->beat_us = tr_clock_mono_us();
@@ -543,7 +421,7 @@ static const struct {
     enum judge_state from, to; /* states in which it may come */
     void (*handle)(struct judge *g, const json_t *m);
 } messages[] = {
-    {"auth", JUDGE_NEW, JUDGE_NEW, on_auth},
+    {"auth", JUDGE_NEW, JUDGE_NEW, judge_login},
     {"ready", JUDGE_WELCOME, JUDGE_READY, on_ready},
     {"tokens", JUDGE_READY, JUDGE_READY, on_tokens},
     {"progress", JUDGE_READY, JUDGE_READY, on_progress},
@@ -563,7 +441,7 @@ static void on_message(struct conn *c, const char *text, size_t len)
     if (!g || c->close_code)
         return;
     if (tr_json_parse(text, len, c->in.max, &m, &err) < 0) {
-        complain(g, "bad_json", NULL, err.msg);
+        judge_ws_complain(g, "bad_json", NULL, err.msg);
         return;
     }
     const char *type = json_string_value(json_object_get(m, "type"));
@@ -571,12 +449,12 @@ static void on_message(struct conn *c, const char *text, size_t len)
         if (strcmp(messages[i].type, type) != 0)
             continue;
         if (g->state < messages[i].from || g->state > messages[i].to)
-            complain(g, "out_of_order", "type", "this message does not belong here");
+            judge_ws_complain(g, "out_of_order", "type", "this message does not belong here");
         else
             messages[i].handle(g, m);
         return;
     }
-    complain(g, "unknown_type", "type", "there is no such message");
+    judge_ws_complain(g, "unknown_type", "type", "there is no such message");
 }
 
 static void on_gone(struct conn *c)

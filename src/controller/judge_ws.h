@@ -15,6 +15,8 @@
 int judge_ws_open(struct conn *c);
 
 void judge_ws_send(struct judge *g, json_t *doc); /* takes it over */
+/* A message that cannot be obeyed; too many of them, or one before `ready`, end the session. */
+void judge_ws_complain(struct judge *g, const char *code, const char *field, const char *message);
 /* An error and the end, before `welcome`. */
 void judge_ws_refuse(struct judge *g, const char *code, unsigned close, const char *message);
 /* `bye` and the end, after it. */

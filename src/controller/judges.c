@@ -4,12 +4,14 @@
  */
 #include "controller/judges.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "base/rand.h"
 #include "controller/ctl.h"
 #include "controller/dispatch.h"
@@ -18,7 +20,8 @@
 
 enum {
     AUTH_US = 10000000,
-    SHOWN_LOST_US = 60000000 /* a lost judge stays visible for a minute */
+    SHOWN_LOST_US = 60000000, /* a lost judge stays visible for a minute */
+    LOGS_FOLLOW_US = 60000000 /* the logs of a run that has ended may still come */
 };
 
 struct judges {
@@ -187,7 +190,7 @@ struct run *run_new(const char *submit_id, const char *problem, const char *lang
     r->submit_id = strdup(submit_id);
     r->problem = strdup(problem);
     r->lang = strdup(lang);
-    r->since_us = tr_clock_real_us();
+    r->since_us = r->created_us = tr_clock_real_us();
     if (!r->submit_id || !r->problem || !r->lang) {
         run_free(r);
         return NULL;
@@ -210,6 +213,15 @@ struct run *judge_run(struct judge *g, const char *submit_id)
     return NULL;
 }
 
+static void note_ended(struct judge *g, const struct run *r)
+{
+    unsigned at = g->ended_at++ % JUDGE_ENDED;
+
+    (void)snprintf(g->ended[at].submit_id, sizeof(g->ended[at].submit_id), "%s", r->submit_id);
+    g->ended[at].run_lease = r->run_lease;
+    g->ended[at].until_us = tr_clock_mono_us() + LOGS_FOLLOW_US;
+}
+
 struct run *judge_take_run(struct judge *g, const char *submit_id)
 {
     for (struct run **at = &g->runs; *at; at = &(*at)->next) {
@@ -220,9 +232,26 @@ struct run *judge_take_run(struct judge *g, const char *submit_id)
         *at = r->next;
         r->next = NULL;
         g->nruns--;
+        note_ended(g, r);
         return r;
     }
     return NULL;
+}
+
+bool judge_may_log(struct judge *g, const char *submit_id, const char *run_lease)
+{
+    const struct run *r = judge_run(g, submit_id);
+    int64_t lease = 0, now = tr_clock_mono_us();
+
+    if (tr_parse_i64(run_lease, 0, INT64_MAX, &lease, NULL) < 0)
+        return false;
+    if (r && r->run_lease == lease)
+        return true;
+    for (size_t i = 0; i < JUDGE_ENDED; i++)
+        if (g->ended[i].run_lease == lease && g->ended[i].until_us > now &&
+            strcmp(g->ended[i].submit_id, submit_id) == 0)
+            return true;
+    return false;
 }
 
 struct judge *judges_of_run(struct judges *j, const char *submit_id)

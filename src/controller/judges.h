@@ -17,6 +17,7 @@
 
 #include "controller/conn.h"
 #include "net/judge_auth.h"
+#include "store/store.h"
 
 struct ctl;
 
@@ -44,9 +45,14 @@ struct run {
     char *problem, *lang;
     bool heavy, cancelled, settling;
     int64_t generation, retry_count, crashes;
-    int64_t since_us; /* real time */
+    int64_t since_us;   /* real time: sent */
+    int64_t created_us; /* real time: submitted, or given out last where that is not known */
     int64_t done, total;
     unsigned missed; /* heartbeats that did not name it */
+};
+
+enum {
+    JUDGE_ENDED = 32
 };
 
 struct judge {
@@ -72,6 +78,13 @@ struct judge {
     int64_t judged, faults;
     unsigned errors;
     struct run *runs;
+    /* The last that ended: their logs follow the verdict, which does not wait for them. */
+    struct {
+        char submit_id[TR_STORE_SUBMIT_ID_MAX + 1];
+        int64_t run_lease;
+        int64_t until_us; /* mono */
+    } ended[JUDGE_ENDED];
+    unsigned ended_at;
 };
 
 struct judges;
@@ -93,6 +106,9 @@ int64_t judge_free_tokens(const struct judge *g);
 bool judge_has_lang(const struct judge *g, const char *slug);
 bool judge_has_data(const struct judge *g, const char *sha256);
 void judge_note_data(struct judge *g, const char *sha256);
+
+/* May it send logs of this run: it has it, or had it until a minute ago? */
+bool judge_may_log(struct judge *g, const char *submit_id, const char *run_lease);
 
 /* Runs. */
 struct run *judge_run(struct judge *g, const char *submit_id);

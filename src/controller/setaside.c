@@ -97,8 +97,9 @@ static struct entry *entry_for(struct setaside *s, enum setaside_kind kind, cons
 {
     struct entry **at = find(s, kind, name);
 
-    if (*at)
-        return *at;
+    struct entry *found = *at;
+    if (found)
+        return found;
     if (s->count >= ENTRIES_MAX)
         return NULL;
     struct entry *e = calloc(1, sizeof(*e));

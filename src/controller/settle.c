@@ -170,7 +170,7 @@ static void count(struct settle_op *o)
     struct run *r = o->run;
 
     if (o->outcome == OUT_FINISHED) {
-        metrics_finished(ctl, r->lang, o->verdict, tr_clock_real_us() - r->since_us);
+        metrics_finished(ctl, r->lang, o->verdict, tr_clock_real_us() - r->created_us);
         setaside_verdict(ctl->setaside, r->lang, r->problem);
     } else if (o->outcome == OUT_RETRY || o->outcome == OUT_DEAD) {
         metrics_fault(ctl, r->lang);

@@ -175,6 +175,7 @@ static int one_batch(struct tr_nats_bench *b, int batch, tr_nats_bench_fn work, 
     return r < 0 ? r : s == NATS_OK ? 0 : tr_nats_fail(b->n, s, STREAM, err);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what to pull, how, and what to do with it */
 int tr_nats_bench_pull(struct tr_nats_bench *b, int64_t count, size_t bytes, int batch,
                        tr_nats_bench_fn work, void *arg, double *ret_rate, struct tr_err *err)
 {

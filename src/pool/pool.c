@@ -306,12 +306,13 @@ static int spawn(struct slot *s)
     struct tr_pool *p = s->pool;
     char arg0[] = "tribunal-slot", arg1[32];
     char *argv[] = {arg0, arg1, NULL};
+    /* libuv means its flags to be joined and gives them an enum that has no such value. */
+    const int both_ways = UV_CREATE_PIPE | UV_READABLE_PIPE | UV_WRITABLE_PIPE;
     uv_stdio_container_t stdio[TR_SLOT_FD + 1] = {
         {.flags = UV_IGNORE},
         {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = 2},
-        {.flags = (uv_stdio_flags)(UV_CREATE_PIPE | UV_READABLE_PIPE | UV_WRITABLE_PIPE),
-         .data.stream = (uv_stream_t *)&s->pipe},
+        {.flags = (uv_stdio_flags)both_ways, .data.stream = (uv_stream_t *)&s->pipe},
     };
     uv_process_options_t o = {
         .exit_cb = on_slot_exit,

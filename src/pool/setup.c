@@ -76,10 +76,10 @@ static int put_roots(json_t *o, const struct tr_judge_options *j)
     return bad | json_object_set_new(o, "roots", roots);
 }
 
-char *tr_slot_setup_write(const struct tr_slot_setup *given)
+char *tr_slot_setup_write(const struct tr_slot_setup *setup)
 {
     TR_CLEANUP(tr_json_unrefp) json_t *o = json_object();
-    struct tr_slot_setup s = *given;
+    struct tr_slot_setup s = *setup;
     int bad = json_object_set_new(o, "jobs", json_integer(s.judge.jobs)) |
               json_object_set_new(o, "idle_us", json_integer(s.judge.idle_us)) |
               put_roots(o, &s.judge);
@@ -101,7 +101,7 @@ char *tr_slot_setup_write(const struct tr_slot_setup *given)
 static int get_roots(const json_t *o, struct tr_arena *a, struct tr_judge_options *j,
                      struct tr_err *err)
 {
-    const json_t *roots = json_object_get(o, "roots");
+    json_t *roots = json_object_get(o, "roots");
     size_t n = json_object_size(roots);
     struct tr_judge_root *list = tr_arena_array(a, n + 1, sizeof(*list));
     const char *name;
@@ -109,7 +109,7 @@ static int get_roots(const json_t *o, struct tr_arena *a, struct tr_judge_option
 
     if (!list || n > TR_SETUP_ROOTS_MAX)
         return tr_fail(err, TR_E_LIMIT, 0, "%zu roots", n);
-    json_object_foreach((json_t *)(uintptr_t)roots, name, folder)
+    json_object_foreach(roots, name, folder)
     {
         list[j->nroots].name = tr_arena_strdup(a, name);
         list[j->nroots].folder = tr_arena_strdup(a, json_string_value(folder));

@@ -30,7 +30,7 @@ struct tr_slot_setup {
 };
 
 /* A heap text; NULL when memory is out. */
-char *tr_slot_setup_write(const struct tr_slot_setup *s);
+char *tr_slot_setup_write(const struct tr_slot_setup *setup);
 /* Texts in the arena. It comes from our own supervisor: no limits are checked. */
 int tr_slot_setup_read(const char *json, size_t len, struct tr_arena *arena,
                        struct tr_slot_setup *ret, struct tr_err *err);

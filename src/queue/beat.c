@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * beat.c - heartbeats, progress, and the truth about a run.
+ * beat.c - heartbeats, and the truth about a run.
  */
 #include <string.h>
 
@@ -121,51 +121,4 @@ int tq_heartbeat(tq *q, const struct tq_ref *refs, size_t n, int64_t lease_us, u
 int tq_verify(tq *q, struct tq_ref ref, struct tr_err *err)
 {
     return tqi_run(q, OP_READ, verify_op, &ref, err);
-}
-
-struct progress {
-    struct tq_ref ref;
-    const void *data;
-    size_t len;
-};
-
-static int progress_op(struct tqi_link *l, void *arg, struct tr_err *err)
-{
-    const struct progress *g = arg;
-    struct tq_val p[] = {tqi_int(g->ref.id), tqi_int(g->ref.run_lease), tqi_bytes(g->data, g->len)};
-    int64_t changed = 0, mine = 0;
-    int r = 0;
-
-    /* MySQL counts a row that already had the value as unchanged. */
-    if (tqi_has(l, S_PROGRESS_LOCK))
-        r = tqi_scalar(l, S_PROGRESS_LOCK, p, 2, &mine, err);
-    if (r >= 0)
-        r = tqi_exec(l, S_PROGRESS, p, 3, NULL, NULL, &changed, err);
-    if (r >= 0 && !changed && !mine)
-        return tr_fail(err, TR_E_LOST, 0, "job %lld is no longer held under run_lease %lld",
-                       (long long)g->ref.id, (long long)g->ref.run_lease);
-    return r < 0 ? r : 0;
-}
-
-static int progress(tq *q, const struct tq_tx *tx, struct tq_ref ref, const void *data, size_t len,
-                    struct tr_err *err)
-{
-    struct progress g = {.ref = ref, .data = data ? data : "", .len = len};
-
-    if (len > q->max_payload)
-        return tr_fail(err, TR_E_LIMIT, 0, "the progress has %zu bytes; the ceiling is %zu", len,
-                       q->max_payload);
-    return tx ? tqi_run_tx(q, *tx, progress_op, &g, err)
-              : tqi_run(q, q->be == BE_POSTGRES ? OP_ONE : OP_TX, progress_op, &g, err);
-}
-
-int tq_progress(tq *q, struct tq_ref ref, const void *data, size_t len, struct tr_err *err)
-{
-    return progress(q, NULL, ref, data, len, err);
-}
-
-int tq_tx_progress(tq *q, struct tq_tx tx, struct tq_ref ref, const void *data, size_t len,
-                   struct tr_err *err)
-{
-    return progress(q, &tx, ref, data, len, err);
 }

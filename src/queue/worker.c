@@ -312,7 +312,7 @@ void tq_worker_free(tq_worker *w)
         free(w->handlers[i].kind);
     }
     for (size_t i = 0; w->queues && i < w->o.nqueues; i++)
-        free((char *)(uintptr_t)w->queues[i].queue);
+        free((char *)(uintptr_t)w->queues[i].queue); /* NOLINT: ours, const for callers */
     tr_close(&w->epoll_fd);
     tr_close(&w->wake_fd);
     (void)pthread_mutex_destroy(&w->pool.mu);

@@ -269,11 +269,16 @@ static void begin_drain(tq_worker *w)
     tqw_give_back(w, w->ops->take_back(w));
 }
 
+static bool nothing_left(const tq_worker *w)
+{
+    return (w->o.flags & TQ_WORKER_UNTIL_EMPTY) && w->empty && w->nruns == 0;
+}
+
 static void look_at_stops(tq_worker *w)
 {
     int stops = atomic_load(&w->stops);
 
-    if (w->phase == PHASE_WORK && (w->o.flags & TQ_WORKER_UNTIL_EMPTY) && w->empty && w->nruns == 0)
+    if (w->phase == PHASE_WORK && nothing_left(w))
         stops = stops ? stops : 1;
     if (stops > 0 && w->phase == PHASE_WORK)
         begin_drain(w);
@@ -340,6 +345,8 @@ int64_t tqw_timeout(tq_worker *w)
         w->stops_seen = atomic_load(&w->stops);
         return 0;
     }
+    if (nothing_left(w))
+        return 0;
     int64_t db = INT64_MAX; /* what needs the database waits for it */
     for (const struct tq_run *r = w->ended; r; r = r->next)
         db = least(db, r->next_look_us);

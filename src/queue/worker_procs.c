@@ -157,8 +157,8 @@ static void say_how(struct tq_run *r, int status)
         break;
     }
     if (sig)
-        tqw_failed(r, "the handler's process was killed by SIG%s (%s)", name ? name : "?",
-                   strsignal(sig));
+        tqw_failed(r, "the handler's process was killed by SIG%s (signal %d)", name ? name : "?",
+                   sig);
     else
         tqw_failed(r, "the handler's process ended in the middle of the run with status %d",
                    WEXITSTATUS(status));

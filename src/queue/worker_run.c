@@ -169,7 +169,6 @@ void tqw_execute(struct tqw_exec *e, struct tq_run *r)
 {
     const struct tqw_handler *h = tqw_find(e->w, r->job);
 
-    r->exec = e;
     r->delay_us = -1;
     if (atomic_load(&r->stop) != TQ_GO_ON) {
         tqw_failed(r, "stopped before it started");

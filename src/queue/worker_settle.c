@@ -5,7 +5,7 @@
  * Not what it says: what the row says. A run that was settled by a committed transaction is over;
  * one that is still ours is settled by the handler's return value, guarded by its run_lease. A row
  * that somebody's open transaction holds is looked at again later and never waited for. The table
- * stands in doc/decisions/0420-the-truth-table.md; tests/worker checks it row by row.
+ * stands in doc/decisions/0420-the-truth-table.md; tests/queue-worker checks it row by row.
  */
 #include <string.h>
 

@@ -4,6 +4,7 @@
  */
 #include "source/metrics.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,25 +61,31 @@ void tr_metric_time(struct tr_metrics *m, enum tr_metric_time which, int64_t us)
     m->times[which].sum_s += s;
 }
 
+/* A label is a task's word: of ours only, and not without end. */
+static const char *label(const struct tr_metrics *m, const char *lang)
+{
+    bool plain = strspn(lang, "abcdefghijklmnopqrstuvwxyz0123456789_+-") == strlen(lang) &&
+                 strlen(lang) < sizeof(m->verdicts[0].lang);
+
+    for (int i = 0; i < m->nverdicts; i++) {
+        if (strcmp(m->verdicts[i].lang, lang) == 0)
+            return lang;
+    }
+    return plain && m->nverdicts < TR_M_VERDICTS / 2 ? lang : "other";
+}
+
 void tr_metric_verdict(struct tr_metrics *m, const char *lang, const char *verdict)
 {
+    const char *name = label(m, lang);
     int i = 0;
 
     while (i < m->nverdicts &&
-           (strcmp(m->verdicts[i].lang, lang) != 0 || strcmp(m->verdicts[i].verdict, verdict) != 0))
+           (strcmp(m->verdicts[i].lang, name) != 0 || strcmp(m->verdicts[i].verdict, verdict) != 0))
         i++;
+    if (i == TR_M_VERDICTS)
+        return;
     if (i == m->nverdicts) {
-        /* A label is a task's word: of ours only, and not without end. */
-        bool plain = strspn(lang, "abcdefghijklmnopqrstuvwxyz0123456789_+-") == strlen(lang) &&
-                     strlen(lang) < sizeof(m->verdicts[0].lang);
-
-        if ((!plain || i >= TR_M_VERDICTS - 16) && strcmp(lang, "other") != 0) {
-            tr_metric_verdict(m, "other", verdict);
-            return;
-        }
-        if (i == TR_M_VERDICTS)
-            return;
-        (void)snprintf(m->verdicts[i].lang, sizeof(m->verdicts[i].lang), "%s", lang);
+        (void)snprintf(m->verdicts[i].lang, sizeof(m->verdicts[i].lang), "%s", name);
         (void)snprintf(m->verdicts[i].verdict, sizeof(m->verdicts[i].verdict), "%s", verdict);
         m->nverdicts++;
     }

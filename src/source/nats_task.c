@@ -247,7 +247,7 @@ static void give_to_slot(struct delivery *d)
 }
 
 /* The result event of a row at its end, and those of its duplicates; then ack. */
-static void send_result(struct delivery *d, json_t *event, const json_t *duplicates)
+static void send_result(struct delivery *d, json_t *event, json_t *duplicates)
 {
     struct outgoing *o = out_new(d, SETTLE_ACK);
     char id[TR_MSG_ID_MAX + 64];
@@ -264,7 +264,7 @@ static void send_result(struct delivery *d, json_t *event, const json_t *duplica
         event_id(d, "contest", id, sizeof(id));
         out_add(o, TR_SUBJECT_EVENTS ".contest", id, event_contest(d, event), false);
     }
-    json_array_foreach((json_t *)(uintptr_t)duplicates, i, name)
+    json_array_foreach(duplicates, i, name)
     {
         json_t *copy = json_copy(event);
 
@@ -278,14 +278,14 @@ static void send_result(struct delivery *d, json_t *event, const json_t *duplica
 }
 
 /* This message is a second submission of what `first` is. Its result may be there already. */
-static void send_duplicate(struct delivery *d, const json_t *event, const char *first)
+static void send_duplicate(struct delivery *d, json_t *event, const char *first)
 {
     struct outgoing *o = out_new(d, SETTLE_ACK);
     char id[TR_MSG_ID_MAX + 64];
 
     tr_metric_add(d->src->host->metrics, TR_M_TASKS_DUPLICATE);
     if (o && event) {
-        json_t *copy = json_copy((json_t *)(uintptr_t)event);
+        json_t *copy = json_copy(event);
 
         (void)json_object_set_new(copy, "submit_id", json_string(d->env.submit_id));
         (void)json_object_set_new(copy, "duplicate_of", json_string(first));

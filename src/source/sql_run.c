@@ -21,6 +21,7 @@
 enum {
     ARENA_MAX = 48 << 20,
     PAYLOAD_MAX = 16 << 20,
+    RESULT_MAX = 48 << 20, /* what a slot may send */
     SETTLE_TRIES = 6,
     PAUSE_MS = 10 /* before the second try, doubled for each later one */
 };
@@ -202,7 +203,7 @@ static int finish(struct sql_run *w, struct tr_err *err)
 {
     struct sql_task *t = &((struct ending *)w)->t;
     TR_CLEANUP(tr_json_unrefp) json_t *event = NULL;
-    int r = tr_json_parse(t->json, strlen(t->json), PAYLOAD_MAX * 3, &event, err);
+    int r = tr_json_parse(t->json, strlen(t->json), RESULT_MAX, &event, err);
 
     if (r < 0)
         return r;
@@ -265,6 +266,17 @@ static int cancel(struct sql_run *w, struct tr_err *err)
     return r < 0 ? r : tell(w, "status_change", "CANCELLED", why, NULL, 0, err);
 }
 
+/* A judge error is a fault of the problem or of ours: what its result says about it. */
+static void say_why(struct sql_task *t)
+{
+    TR_CLEANUP(tr_json_unrefp) json_t *event = NULL;
+
+    (void)tr_json_parse(t->json, strlen(t->json), RESULT_MAX, &event, NULL);
+    (void)snprintf(
+        t->why, sizeof(t->why), "%s",
+        text_or(json_object_get(event, "result"), "fault", "the problem's checker failed"));
+}
+
 static int settle(struct ending *e, struct tr_err *err)
 {
     struct sql_task *t = &e->t;
@@ -276,7 +288,7 @@ static int settle(struct ending *e, struct tr_err *err)
     if (t->end == SQL_RESULT && strcmp(t->verdict, "JE") != 0)
         return in_tx(&e->w, finish, err);
     if (t->end == SQL_RESULT)
-        (void)snprintf(t->why, sizeof(t->why), "the problem's checker failed");
+        say_why(t);
     return in_tx(&e->w, fault, err);
 }
 

@@ -182,10 +182,12 @@ void tr_ws_check_left_(struct tr_ws_source *s)
     }
     if (s->ntasks > 0)
         return;
-    if (s->ws)
+    if (s->state == WS_LIVE) {
         tr_ws_close(s->ws, 1000); /* closed() ends it */
-    else
-        end(s);
+        return;
+    }
+    tr_ws_free(TR_TAKE(s->ws)); /* nobody there to say good-bye to */
+    end(s);
 }
 
 void tr_ws_source_leave(struct tr_ws_source *s, bool now)

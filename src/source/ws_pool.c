@@ -262,7 +262,7 @@ static void on_result(void *arg, void *user, const struct tr_pool_result *r)
         tr_ws_ended_fault(t, true, false, err.msg);
     } else if (strcmp(r->verdict, "JE") == 0) {
         const char *why =
-            json_string_value(json_object_get(json_object_get(event, "result"), "message"));
+            json_string_value(json_object_get(json_object_get(event, "result"), "fault"));
 
         logs_to_controller(j);
         job_end(j);

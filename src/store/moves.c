@@ -36,7 +36,7 @@ static int lost(const struct moving *m, const struct tr_submission *s, struct tr
 
 static int no_row(struct tr_store *st, const struct moving *m, struct tr_err *err)
 {
-    struct tr_submission s;
+    struct tr_submission s = {0};
     struct tr_arena arena;
 
     tr_arena_init(&arena, ARENA_MAX);
@@ -119,7 +119,7 @@ struct faulting {
 static int fault_op(struct tr_store *st, void *arg, struct tr_err *err)
 {
     struct faulting *f = arg;
-    struct tr_submission s;
+    struct tr_submission s = {0};
     struct tr_arena arena;
     int64_t r =
         ts_exec(st, TS_FAULT, TR_MOVE_FAULT, f->again.params, f->again.nparams, NULL, NULL, err);

@@ -191,6 +191,7 @@ int tr_store_expired(struct tr_store *st, const char *source, int64_t grace_us, 
     return read_rows(st, &g, ret, err);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a page of a list needs its words */
 int tr_store_waiting(struct tr_store *st, const char *source, int64_t older_us, int64_t after_id,
                      int limit, struct tr_arena *arena, struct tr_submission_list *ret,
                      struct tr_err *err)
@@ -281,6 +282,7 @@ static int texts_op(struct tr_store *st, void *arg, struct tr_err *err)
     return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): two texts and their lengths */
 int tr_store_texts(struct tr_store *st, const char *submit_id, struct tr_arena *arena,
                    const char **ret_task, size_t *ret_task_len, const char **ret_result,
                    size_t *ret_result_len, struct tr_err *err)

@@ -254,6 +254,7 @@ int64_t ts_exec_text(struct tr_store *st, const char *sql, const struct tq_val *
     return tq_sql(st->tx, sql, params, n, row, row_arg, err);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): eight words that every statement needs */
 int64_t ts_exec(struct tr_store *st, enum ts_stmt s, int move, const struct tq_val *params, int n,
                 tq_row_fn row, void *row_arg, struct tr_err *err)
 {

@@ -77,10 +77,10 @@ static int controller_defaults(struct worker_options *o, struct tr_arena *a, str
     return 0;
 }
 
-int modes_defaults(struct worker_options *o, struct tr_arena *a, struct tr_err *err)
+int modes_defaults(struct worker_options *o, struct tr_arena *arena, struct tr_err *err)
 {
     if (from_controller(o))
-        return controller_defaults(o, a, err);
+        return controller_defaults(o, arena, err);
     if (from_queue(o) && (!o->db || !*o->db))
         return tr_fail(err, TR_E_USAGE, 0, "--queues needs the database that has them: --db URL");
     return 0;

@@ -13,6 +13,7 @@
 #include "base/parse.h"
 #include "nats/names.h"
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): names of members cannot be in parentheses */
 #define AT(member) offsetof(struct worker_options, member)
 #define TEXT(option, member_, word, what)                                                          \
     {                                                                                              \
@@ -33,6 +34,8 @@
         .name = option, .type = TR_CONF_STRING, .at = AT(member_), .doc = what,                    \
         .flags = TR_CONF_SECRET                                                                    \
     }
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
@@ -153,9 +156,10 @@ static char *plain_name(struct tr_arena *a, const char *name)
     return s;
 }
 
-int worker_defaults(struct worker_options *o, struct tr_arena *a, struct tr_err *err)
+int worker_defaults(struct worker_options *o, struct tr_arena *arena, struct tr_err *err)
 {
     bool heavy = !strcmp(o->consumer, TR_CONSUMER_HEAVY);
+    struct tr_arena *a = arena;
 
     if (!heavy && strcmp(o->consumer, TR_CONSUMER_LIGHT) != 0)
         return tr_fail(err, TR_E_USAGE, 0, "--consumer: expected %s or %s, not '%.64s'",

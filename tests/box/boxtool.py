@@ -132,6 +132,16 @@ def adopt_orphans():
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
+
+
+def have_own_mounts():
+    """What others on this machine mount is not seen from here on, what the tool leaves mounted is. Only
+    root can; a plain user's tool cannot mount anything outside."""
+    if os.geteuid() == 0 and _libc.unshare(CLONE_NEWNS) == 0:
+        _libc.mount(b"none", b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
+
+
 def _stat(pid):
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")

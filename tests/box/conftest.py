@@ -113,6 +113,7 @@ def shop():
     if not boxtool.tool_path():
         cannot("no tribunal-box: set TRIBUNAL_BOX")
     boxtool.adopt_orphans()
+    boxtool.have_own_mounts()
     shop = Shop()
     yield shop
     shutil.rmtree(shop.top, ignore_errors=True)

@@ -18,6 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TRIBUNAL_BUILD", ROOT / "build"))
 BOX = os.environ.get("TRIBUNAL_BOX", str(BUILD / "src/boxd/tribunal-box"))
 LOAD = BUILD / "tests/consumer/load"
+SOAK = os.environ.get("TRIBUNAL_SOAK") == "1"
+OWN_KIB = 128  # stack, page tables and pages of a small static program
 PURE_V2 = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
 WAYS = {
     "userns-v2": ["--userns", "always", "--cgroup", "v2"],
@@ -29,7 +31,7 @@ WAYS = {
 }
 
 
-def runs(way, *words, repeat=5, options=()):
+def runs(way, *words, repeat=5, options=(), cause="exit"):
     """Reports of equal runs, with what the program says it used itself."""
     call = subprocess.run(
         [BOX, "run", "--json", *WAYS[way], "--repeat", str(repeat), *options, "--put", str(LOAD),
@@ -39,9 +41,11 @@ def runs(way, *words, repeat=5, options=()):
     if call.returncode == 3 and "see `tribunal doctor`" in call.stderr:
         reason = f"{way} CANNOT RUN HERE: {call.stderr.strip()}"
         (pytest.fail if os.environ.get("TRIBUNAL_MUST_WORK") == "1" else pytest.skip)(reason)
-    assert call.returncode == 0, call.stderr
+    assert call.returncode == (0 if cause == "exit" else 1), call.stderr
     said = [int(line.split()[1]) for line in call.stderr.splitlines() if line.startswith("used_us ")]
-    return json.loads(call.stdout)["runs"], said
+    reports = json.loads(call.stdout)["runs"]
+    assert all(r["cause"] == cause for r in reports), reports
+    return reports, said
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -66,7 +70,7 @@ def test_memory_is_what_was_touched(way, words):
     reports, _ = runs(way, *words)
     truth = 64 * 1024
     # A program has stacks, page tables and its own pages on top: less than that is never right.
-    own = 300 + (128 if words[0] == "touch" else 512)
+    own = 300 + (OWN_KIB if words[0] == "touch" else 512)
     off = [r["memory_kib"] for r in reports
            if not truth - 300 <= r["memory_kib"] <= truth + max(0.02 * truth, 300) + own]
     assert not off, off
@@ -80,31 +84,34 @@ def test_the_peak_of_a_run_is_not_the_peak_of_the_one_before(way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_twenty_tests_of_one_program_report_the_same_memory(way):
+def test_twenty_tests_of_one_program_report_the_same_memory(way, record_property):
     """What an earlier run left in the kernel's hands is not on a later run's bill. The kernel charges
-    64 pages ahead on each CPU (decision 0204), so on a busy machine one try in some is spoiled."""
-    seen = []
-    for _ in range(4):
-        reports, _ = runs(way, "touch", "1", repeat=20)
-        kib = [r["memory_kib"] for r in reports]
-        early, late = statistics.median(kib[:7]), statistics.median(kib[-7:])
-        seen.append(kib)
-        middle = sorted(kib)[1:-1]
-        if middle[-1] - middle[0] <= 300 and abs(late - early) <= 150:
-            return
-    raise AssertionError(f"a spread of more than 300 KiB or a drift, four times: {seen}")
+    64 pages ahead on each CPU, so single runs differ by that much (decision 0210): the middle half
+    has to be right, and no run may be off by more than what can be charged ahead on top of that."""
+    reports, _ = runs(way, "touch", "1", repeat=20)
+    kib = [r["memory_kib"] for r in reports]
+    record_property("memory_kib", kib)
+    print(f"20 runs of 1 MiB, {way}: {sorted(kib)} KiB")
+    truth = 1024 + OWN_KIB
+    quarters = statistics.quantiles(kib, n=4)
+    assert all(abs(q - truth) <= 300 for q in quarters), (quarters, kib)
+    ahead = 256 * min(os.cpu_count(), 2)  # the program's CPU and the first process's
+    assert all(abs(k - truth) <= 300 + ahead for k in kib), kib
+    drift = statistics.median(kib[-7:]) - statistics.median(kib[:7])
+    assert abs(drift) <= 300, kib
 
 
-def test_the_cpu_limit_is_kept_to_five_milliseconds():
-    over = []
-    for _ in range(5):
-        call = subprocess.run([BOX, "run", "--json", "--time", "100ms", "--wall", "20s", "--put", str(LOAD),
-                               "--", "./load", "spin", "10000"], capture_output=True, text=True, timeout=60)
-        report = json.loads(call.stdout)
-        assert report["cause"] == "cpu" and report["cpu_us"] >= 100000
-        over.append(report["cpu_us"] - 100000)
-    # The median: a neighbour that holds both cores can delay one wake-up.
-    assert statistics.median(over) <= 5000, over
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("words", [("spin", "10000"), ("threads", "8", "10000")], ids=lambda w: w[0])
+def test_the_cpu_limit_is_kept_to_five_milliseconds(way, words, record_property):
+    """However many threads, and nobody is stopped who was not over it."""
+    reports, _ = runs(way, *words, repeat=50 if SOAK else 10, cause="cpu",
+                      options=["--time", "100ms", "--wall", "20s"])
+    over = sorted(r["cpu_us"] - 100000 for r in reports)
+    record_property("over_us", over)
+    assert over[0] > 0, over
+    # All but one in ten: a neighbour that holds both cores can delay a wake-up.
+    assert over[len(over) * 9 // 10 - 1] <= 5000, over
 
 
 def test_fifty_equal_runs(record_property):

@@ -15,6 +15,20 @@ static void heartbeat_extends_the_lease(void **state)
     assert_true(num("SELECT lease_until FROM job_queue") > db_now() + 90LL * SEC);
 }
 
+static void an_adopted_job_is_lost_to_its_first_owner(void **state)
+{
+    (void)put("q", "x");
+    const struct tq_job *j = take_for(E.q, "q", 10 * SEC);
+    struct tq_ref old = j->ref, mine = j->ref;
+
+    OK(tq_adopt(E.q, &mine, 100LL * SEC, &E.err));
+    assert_int_equal(mine.run_lease, old.run_lease + 1);
+    assert_int_equal(tq_ack(E.q, old, "", 0, &E.err), TR_E_LOST);
+    assert_int_equal(tq_adopt(E.q, &old, 100LL * SEC, &E.err), TR_E_LOST);
+    assert_true(num("SELECT lease_until FROM job_queue") > db_now() + 90LL * SEC);
+    OK(tq_ack(E.q, mine, "", 0, &E.err));
+}
+
 static void heartbeats_go_in_one_batch(void **state)
 {
     struct tq_ref refs[20];
@@ -439,6 +453,7 @@ static void a_failing_hook_undoes_everything(void **state)
 
 const struct promise lease_promises[] = {
     PROMISE(heartbeat_extends_the_lease),
+    PROMISE(an_adopted_job_is_lost_to_its_first_owner),
     PROMISE(heartbeats_go_in_one_batch),
     PROMISE(heartbeat_tells_settled_from_lost),
     PROMISE(heartbeat_is_not_blocked_by_an_open_ack),

@@ -186,6 +186,7 @@ static void one_round(void)
         for (int k = 0; k < 20; k++)
             refs[k] = tq_batch_job(b, k)->ref;
         OK(tq_heartbeat(E.q, refs, 20, 60LL * SEC, beats, &E.err));
+        OK(tq_progress(E.q, refs[2], "p", 1, &E.err));
         OK(tq_ack(E.q, refs[0], NULL, 0, &E.err));
         OK(tq_nack(E.q, refs[1], 0, "e", 1, &E.err));
         OK(tq_verify(E.q, refs[0], &E.err));

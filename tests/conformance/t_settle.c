@@ -290,6 +290,88 @@ static void progress_survives_a_nack(void **state)
     assert_memory_equal(j->progress, "half\0way", 8);
 }
 
+/* Claim n jobs and make a checkpoint for each: "0", "1", … */
+static void notes_for(struct tq_note *notes, int n)
+{
+    static const char digits[] = "0123456789";
+    tq_batch *b;
+
+    for (int i = 0; i < n; i++)
+        (void)put("q", "x");
+    assert_int_equal(take_n(E.q, "q", n, &b), n);
+    for (int i = 0; i < n; i++) {
+        notes[i] = (struct tq_note)TQ_NOTE_INIT;
+        notes[i].ref = tq_batch_job(b, i)->ref;
+        notes[i].data = digits + i;
+        notes[i].data_len = 1;
+    }
+}
+
+static void progress_of_many_goes_to_each_its_own(void **state)
+{
+    struct tq_note notes[4];
+    const struct tq_job *j;
+
+    notes_for(notes, 4);
+    notes[2].data = "a\0\xff";
+    notes[2].data_len = 3;
+    notes[3].data = NULL;
+    for (int again = 0; again < 2; again++) /* the same again is no loss */
+        assert_int_equal(OK(tq_progress_many(E.q, notes, 4, &E.err)), 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(notes[i].result, 0);
+        OK(tq_nack(E.q, notes[i].ref, 0, NULL, 0, &E.err));
+        j = take(E.q, "q");
+        assert_int_equal(j->ref.id, notes[i].ref.id);
+        assert_non_null(j->progress);
+        assert_int_equal(j->progress_len, i == 3 ? 0 : notes[i].data_len);
+        if (i < 3)
+            assert_memory_equal(j->progress, notes[i].data, notes[i].data_len);
+    }
+}
+
+static void stale_progress_among_many_stops_nothing(void **state)
+{
+    struct tq_note notes[3];
+
+    notes_for(notes, 3);
+    notes[1].ref.run_lease--; /* an earlier run of a job that runs */
+    OK(tq_ack(E.q, notes[2].ref, NULL, 0, &E.err));
+    assert_int_equal(OK(tq_progress_many(E.q, notes, 3, &E.err)), 1);
+    assert_int_equal(notes[0].result, 0);
+    assert_int_equal(notes[1].result, TR_E_LOST);
+    assert_int_equal(notes[2].result, TR_E_LOST);
+    assert_int_equal(num("SELECT count(*) FROM job_queue WHERE progress IS NOT NULL"), 1);
+}
+
+static void progress_of_many_rolls_back_with_the_caller(void **state)
+{
+    struct tq_note notes[3];
+    struct tq_tx tx = caller();
+
+    notes_for(notes, 3);
+    begin(tx);
+    assert_int_equal(OK(tq_tx_progress_many(E.q, tx, notes, 3, &E.err)), 3);
+    rollback(tx);
+    assert_int_equal(num("SELECT count(*) FROM job_queue WHERE progress IS NOT NULL"), 0);
+    begin(tx);
+    assert_int_equal(OK(tq_tx_progress_many(E.q, tx, notes, 3, &E.err)), 3);
+    commit(tx);
+    assert_int_equal(num("SELECT count(*) FROM job_queue WHERE progress IS NOT NULL"), 3);
+}
+
+static void progress_of_none_or_unsized_notes_is_refused(void **state)
+{
+    struct tq_note notes[1];
+
+    notes_for(notes, 1);
+    FAILS(tq_progress_many(E.q, notes, 0, &E.err), TR_E_USAGE);
+    FAILS(tq_progress_many(E.q, notes, TQ_BATCH_MAX + 1, &E.err), TR_E_LIMIT);
+    notes[0].size = 0;
+    FAILS(tq_progress_many(E.q, notes, 1, &E.err), TR_E_USAGE);
+    assert_int_equal(num("SELECT count(*) FROM job_queue WHERE progress IS NOT NULL"), 0);
+}
+
 static void history_keeps_every_archive_of_one_id(void **state)
 {
     int64_t id = put("q", "x");
@@ -354,6 +436,10 @@ const struct promise settle_promises[] = {PROMISE(ack_moves_the_job_to_history),
                                           PROMISE(a_stale_item_does_not_disturb_its_batch),
                                           PROMISE(a_thousand_acks_fit_in_one_call),
                                           PROMISE(progress_survives_a_nack),
+                                          PROMISE(progress_of_many_goes_to_each_its_own),
+                                          PROMISE(stale_progress_among_many_stops_nothing),
+                                          PROMISE(progress_of_many_rolls_back_with_the_caller),
+                                          PROMISE(progress_of_none_or_unsized_notes_is_refused),
                                           PROMISE(history_keeps_every_archive_of_one_id),
                                           PROMISE(ack_and_claim_share_one_transaction),
                                           PROMISE(errors_of_every_attempt_are_kept),

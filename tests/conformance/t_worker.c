@@ -2,7 +2,7 @@
  *
  * t_worker.c - the worker with handlers in threads: what it starts, stops and gives back.
  *
- * Processes are forked by tests/worker, from programs that have no connection open.
+ * Processes are forked by tests/queue-worker, from programs that have no connection open.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -16,14 +16,15 @@
 static struct {
     pthread_mutex_t mu;
     int started, ended, now, most, stopped;
+    int deaf;  /* handlers do not listen when they are asked to stop */
     bool hold; /* handlers wait until it is false, or until they are asked to stop */
-    bool deaf; /* … not even then */
 } H = {.mu = PTHREAD_MUTEX_INITIALIZER};
 
 static void begin_test(void)
 {
     H.started = H.ended = H.now = H.most = H.stopped = 0;
-    H.hold = H.deaf = false;
+    H.hold = false;
+    H.deaf = 0;
 }
 
 static int get(const int *n)
@@ -61,7 +62,7 @@ static int handler(struct tq_run *run, const struct tq_job *job, void *user)
     H.most = H.now > H.most ? H.now : H.most;
     (void)pthread_mutex_unlock(&H.mu);
     while (must_wait(run))
-        (void)poll(&p, H.deaf ? 0 : 1, 1);
+        (void)poll(&p, get(&H.deaf) ? 0 : 1, 1);
     int stop = tq_run_stopped(run);
     if (user)
         OK(tq_run_result(run, user, strlen(user), &E.err));

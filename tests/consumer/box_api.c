@@ -12,10 +12,15 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -233,6 +238,92 @@ static void waiting_is_told(tbox *box)
     CHECK(tbox_run(box, &s, &r, &err) == TR_E_USAGE);
 }
 
+enum {
+    ROBBERS = 4
+};
+
+/* By nice, and by the nice of their session where the kernel shares CPUs by session. Only root may
+ * take so much; without it the program is robbed less, which proves less. */
+static void be_greedy(void)
+{
+    int fd = -1;
+
+    (void)setpriority(PRIO_PROCESS, 0, -20);
+    (void)setsid();
+    fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0)
+        (void)!write(fd, "-20", 3);
+}
+
+/* Processes that leave nothing of a CPU to a humble one. */
+static void rob(int cpu, pid_t *ret_pids)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)cpu, &one);
+    for (int i = 0; i < ROBBERS; i++) {
+        ret_pids[i] = fork();
+        CHECK(ret_pids[i] >= 0);
+        if (ret_pids[i] > 0)
+            continue;
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when a check fails */
+        (void)sched_setaffinity(0, sizeof(one), &one);
+        be_greedy();
+        for (;;)
+            continue;
+    }
+}
+
+/* To want a CPU and get none is not to wait: that is the host's fault. The box itself lives on the
+ * other CPUs, if there are any, so that it can see it. */
+static void the_robbed_are_not_idle(void)
+{
+    const char *works[] = {"./load", "humble", "10000000", NULL};
+    struct tbox_spec s = spec_of(works);
+    struct tbox_report r;
+    pid_t robbers[ROBBERS];
+    cpu_set_t all, others;
+    int done = 0, ends[2];
+    char c = 0;
+
+    CHECK(pipe(ends) == 0);
+    s.fd[1] = ends[1];
+    CHECK(sched_getaffinity(0, sizeof(all), &all) == 0);
+    for (s.cpu = 0; !CPU_ISSET((unsigned)s.cpu, &all);)
+        s.cpu++;
+    others = all;
+    CPU_CLR((unsigned)s.cpu, &others);
+    (void)sched_setaffinity(0, sizeof(others), &others);
+    tbox *box = open_box(TBOX_RUN);
+    put_load(box);
+    s.limits.cpu_us = 60000000;
+    s.limits.wall_us = 1500000;
+    s.idle_us = 200000;
+    CHECK(tbox_start(box, &s, &err) == 0);
+    while (!done) {
+        struct pollfd p[2] = {{tbox_fd(box), POLLIN, 0}, {c ? -1 : ends[0], POLLIN, 0}};
+
+        CHECK(poll(p, 2, 20000) > 0);
+        if (p[1].revents) { /* it has begun */
+            CHECK(read(ends[0], &c, 1) == 1);
+            rob(s.cpu, robbers);
+        }
+        done = p[0].revents ? tbox_step(box, &r, &err) : 0;
+        CHECK(done >= 0 && tbox_idle_us(box) == 0);
+    }
+    CHECK(c == '!');
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    for (int i = 0; i < ROBBERS; i++) {
+        CHECK(kill(robbers[i], SIGKILL) == 0);
+        CHECK(waitpid(robbers[i], NULL, 0) == robbers[i]);
+    }
+    CHECK(r.cause == TBOX_WALL);
+    tbox_close(box);
+    CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);
+}
+
 static void renewing_forgets_what_was_put(tbox *box)
 {
     const char *argv[] = {"./load", "hello", NULL};
@@ -432,6 +523,7 @@ int main(int argc, char **argv)
     floods_end_in_the_async_way_too(box);
     two_boxes_talk(box);
     waiting_is_told(box);
+    the_robbed_are_not_idle();
     renewing_forgets_what_was_put(box);
     tbox_close(box);
     tbox_close(NULL);

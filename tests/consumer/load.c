@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -102,7 +103,11 @@ int main(int argc, char **argv)
         return puts("hello") < 0;
     if (strcmp(what, "spin") == 0)
         spin(CLOCK_PROCESS_CPUTIME_ID, a);
-    else if (strcmp(what, "touch") == 0)
+    else if (strcmp(what, "humble") == 0) { /* works whenever nobody else wants to */
+        (void)setpriority(PRIO_PROCESS, 0, 19);
+        (void)!write(1, "!", 1);
+        spin(CLOCK_PROCESS_CPUTIME_ID, a);
+    } else if (strcmp(what, "touch") == 0)
         touch(a);
     else if (strcmp(what, "threads") == 0)
         threads(a, b);

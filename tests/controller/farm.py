@@ -10,6 +10,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -77,6 +78,7 @@ class Farm:
         self.processes = []
         self.ports = []
         self.key = None
+        self.tls = None  # folder of certificates; then everything speaks TLS
 
     def __enter__(self):
         return self
@@ -108,10 +110,14 @@ class Farm:
             TRIBUNALD, "--listen", f"{listen}:{port}", "--data", self.folder / "data", "--db",
             self.db, "--problems", ROOT / "examples/problems", "--languages", ROOT / "languages",
             "--open-loopback", "--heartbeat", self.heartbeat, "--grace", self.grace, "--rate",
-            "10000"], prefix)
+            "10000", *self.tls_options()], prefix)
         process.port = port
         self.wait_ready(port, process)
         return process
+
+    def tls_options(self):
+        return ["--tls-cert", self.tls / "server.pem", "--tls-key", self.tls / "server.key"] \
+            if self.tls else []
 
     def wait_ready(self, port, process, timeout=30):
         def ready():
@@ -132,7 +138,7 @@ class Farm:
         return self.key
 
     def urls(self, host="127.0.0.1"):
-        return [f"ws://{host}:{port}" for port in self.ports]
+        return [f"{'wss' if self.tls else 'ws'}://{host}:{port}" for port in self.ports]
 
     def noop_judge(self, name, slots=4, delay_ms=20, prefix=(), host="127.0.0.1"):
         return self.add(name, [NOOP_JUDGE, name, self.judge_key(), slots, delay_ms,
@@ -152,10 +158,11 @@ class Farm:
 
     def request(self, method, path, body=None, port=None, timeout=70):
         request = urllib.request.Request(
-            f"http://127.0.0.1:{port or self.ports[0]}{path}", method=method,
+            f"http{'s' if self.tls else ''}://127.0.0.1:{port or self.ports[0]}{path}", method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=timeout) as answer:
+        trust = ssl.create_default_context(cafile=self.tls / "ca.pem") if self.tls else None
+        with urllib.request.urlopen(request, timeout=timeout, context=trust) as answer:
             text = answer.read()
             return json.loads(text) if text[:1] in (b"{", b"[") else text.decode()
 

@@ -4,6 +4,7 @@ import pytest
 
 from controller.farm import Farm
 from controller.test_chaos import real_task
+from e2e.certificates import make_certificates
 from harness import wait_until
 
 
@@ -58,3 +59,14 @@ def test_a_redis_that_is_gone_is_no_reason_to_wait(farm):
     cache_of(farm, "a")
     farm.real_judge("a", more=["--data-redis", "redis://127.0.0.1:1"])
     assert judged(farm, 20, "a") == (0, 1, 0)
+
+
+def test_over_tls_a_judge_trusts_its_own_ca_and_no_other(farm):
+    farm.tls = make_certificates(farm.folder)
+    farm.controller()
+    cache_of(farm, "a")
+    stranger = farm.real_judge("stranger", more=["--http-ca", farm.tls / "other.pem"])
+    wait_until(lambda: "no connection to wss://" in stranger.tail(), 20, "a refusal")
+    farm.real_judge("a", more=["--http-ca", farm.tls / "ca.pem"])
+    assert judged(farm, 1, "a") == (0, 1, 0)
+    assert [j["judge_id"] for j in farm.get("/api/v1/judges")["judges"]] == ["a"]

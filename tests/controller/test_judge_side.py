@@ -218,6 +218,14 @@ def test_a_second_signal_gives_everything_back(controller, judge):
     assert exit_of(process)[0] == 0
 
 
+def test_a_judge_without_tasks_and_controller_leaves_at_once(controller, judge):
+    process = judge()
+    s = controller.next_judge()  # connected, and never greeted
+    process.send_signal(signal.SIGTERM)
+    assert exit_of(process) == (0, "ended in order")
+    assert s.heard_close() == 1006
+
+
 def test_the_next_controller_is_tried_when_one_is_gone(controller, judge):
     with Controller() as other:
         judge(controller.url, other.url)

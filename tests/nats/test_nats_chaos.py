@@ -7,8 +7,6 @@ import os
 import threading
 import time
 
-import pytest
-
 from farm import CODE, task
 
 SOAK = os.environ.get("TRIBUNAL_SOAK") == "1"
@@ -52,8 +50,7 @@ def tasks(n):
 
 
 def check(f, n):
-    """Count everything."""
-    f.wait_all(n, LIMIT)
+    """Count everything, when the trouble is over."""
     f.wait_settled(LIMIT)
     assert f.states() == {"FINISHED": n}
     verdicts = {v: int(c) for v, c in f.sql("SELECT verdict, count(*) FROM submissions GROUP BY verdict")}
@@ -84,7 +81,8 @@ def test_workers_killed_every_second(farm, fresh_db, postgres):
         alive[name] = f.worker(name, "--concurrency", 2)
     with Trouble(1.0, kill) as trouble:
         f.put(*tasks(TASKS))
-        check(f, TASKS)
+        f.wait_all(TASKS, LIMIT)
+    check(f, TASKS)
     print(f"{trouble.count} workers killed")
 
 
@@ -99,7 +97,8 @@ def test_nats_server_killed_and_restarted(farm, own_server, fresh_db, postgres):
         server.kill9()
         server.restart()
     with Trouble(2.0, restart) as trouble:
-        check(f, TASKS)
+        f.wait_all(TASKS, LIMIT)
+    check(f, TASKS)
     print(f"{trouble.count} restarts of NATS")
 
 
@@ -117,7 +116,8 @@ def test_leader_of_a_cluster_killed(farm, own_server, fresh_db, postgres):
         node.restart()
         cluster.wait_for_peers(3)
     with Trouble(3.0 if SOAK else 1.0, kill_leader) as trouble:
-        check(f, TASKS)
+        f.wait_all(TASKS, LIMIT)
+    check(f, TASKS)
     print(f"{trouble.count} leaders killed")
 
 
@@ -132,5 +132,6 @@ def test_postgres_restarted(farm, own_server):
         server.kill9()
         server.restart()
     with Trouble(2.0, restart) as trouble:
-        check(f, TASKS)
+        f.wait_all(TASKS, LIMIT)
+    check(f, TASKS)
     print(f"{trouble.count} restarts of PostgreSQL")

@@ -14,6 +14,8 @@
 #include <pthread.h>
 
 #include "base/cleanup.h"
+#include "store/events.h"
+#include "store/keys.h"
 #include "store/store.h"
 
 static struct tr_store *st;  /* a worker */
@@ -581,11 +583,73 @@ static int close_all(void **state)
     return 0;
 }
 
+static void an_adopted_run_goes_on_under_a_new_fence(void **state)
+{
+    struct tr_verdict_row v = verdict("AC");
+    int64_t now = 0;
+
+    put("s1");
+    int64_t lease = start(st, "s1");
+    OK(tr_store_adopt(st2, "s1", lease, 60 * SEC, &now, &err));
+    assert_int_equal(now, lease + 1);
+    IS(tr_store_finish(st, "s1", lease, &v, &err), TR_E_LOST);
+    IS(tr_store_adopt(st, "s1", lease, 60 * SEC, &now, &err), TR_E_LOST);
+    OK(tr_store_finish(st2, "s1", lease + 1, &v, &err));
+    IS(tr_store_adopt(st, "s1", lease + 1, 60 * SEC, &now, &err), TR_E_LOST);
+}
+
+static void keys_are_listed_and_revoked_once(void **state)
+{
+    const struct tr_key_row k = {.key_id = "k00000000001",
+                                 .role = "judge",
+                                 .name = "rack",
+                                 .secret_hash = "aa",
+                                 .server_key = "bb"};
+    struct tr_key_row *rows;
+    size_t n;
+
+    OK(tr_store_key_add(st, &k, &err));
+    OK(tr_store_key_used(st, k.key_id, &err));
+    OK(tr_store_key_revoke(st, k.key_id, &err));
+    IS(tr_store_key_revoke(st, k.key_id, &err), TR_E_NOTFOUND);
+    OK(tr_store_key_list(st, &arena, &rows, &n, &err));
+    assert_int_equal(n, 1);
+    assert_string_equal(rows[0].server_key, "bb");
+    assert_true(rows[0].created_us > 0 && rows[0].used_us > 0 && rows[0].revoked_us > 0);
+    sql("DELETE FROM api_keys");
+}
+
+static void events_are_undone_with_their_change(void **state)
+{
+    struct tr_event_list l;
+    int64_t first, last;
+
+    OK(tr_store_begin(st, &err));
+    OK(tr_store_event_add(st, "result", "s1", "{}", 2, &err));
+    tr_store_rollback(st);
+    OK(tr_store_event_add(st, "result", "s2", "{\"a\":1}", 7, &err));
+    OK(tr_store_event_add(st, "status_change", "s3", "{}", 2, &err));
+    OK(tr_store_events_after(st2, 0, 10, &arena, &l, &err));
+    assert_int_equal(l.count, 2);
+    assert_string_equal(l.rows[0].submit_id, "s2");
+    assert_string_equal(l.rows[0].body, "{\"a\":1}");
+    OK(tr_store_events_of(st, "s3", 10, &arena, &l, &err));
+    assert_int_equal(l.count, 1);
+    OK(tr_store_events_ends(st, &first, &last, &err));
+    assert_true(first > 0 && last > first);
+    OK(tr_store_events_prune(st, last, &err));
+    OK(tr_store_events_after(st, 0, 10, &arena, &l, &err));
+    assert_int_equal(l.count, 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, before, after)
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        T(an_adopted_run_goes_on_under_a_new_fence),
+        T(keys_are_listed_and_revoked_once),
+        T(events_are_undone_with_their_change),
         T(a_submission_goes_its_way),
         T(a_verdict_is_written_once),
         T(a_live_lease_keeps_others_away),

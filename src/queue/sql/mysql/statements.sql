@@ -105,9 +105,9 @@ UPDATE (/*each  UNION ALL */SELECT ?1 AS id, ?3 AS delay, ?4 AS da, ?5 AS dc, ?7
 -- name: attempt_lost
 INSERT IGNORE INTO job_attempt VALUES (?1, ?2, {now}, 9, ?3, ?4)
 -- name: progress_lock
-SELECT 1 FROM job_queue WHERE id = ?1 AND run_lease = ?2 AND state = 2 FOR UPDATE
+SELECT j.id, j.run_lease FROM job_queue j WHERE j.id IN (/*each ,*/?1/*end*/) AND j.state = 2 ORDER BY j.id FOR UPDATE
 -- name: progress
-UPDATE job_queue SET progress = ?3, updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2
+UPDATE (/*each  UNION ALL */SELECT ?1 AS id, ?3 AS data/*end*/) s STRAIGHT_JOIN job_queue j ON j.id = s.id SET j.progress = s.data, j.updated_at = {now}
 -- name: beat_pick
 SELECT id, run_lease, cancel_requested FROM job_queue WHERE id IN (/*each ,*/?1/*end*/) AND state = 2 FOR UPDATE SKIP LOCKED
 -- name: beat

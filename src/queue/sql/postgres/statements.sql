@@ -110,7 +110,7 @@ SELECT id, run_lease FROM u
 -- name: attempt_lost
 INSERT INTO job_attempt VALUES ($1, $2, {now}, 9, $3, $4) ON CONFLICT DO NOTHING
 -- name: progress
-UPDATE job_queue j SET progress = $3, updated_at = {now} WHERE id = $1 AND run_lease = $2 AND {running}
+UPDATE job_queue j SET progress = s.data, updated_at = {now} FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS s(id, lease, data) WHERE j.id = s.id AND j.run_lease = s.lease AND {running} RETURNING j.id, j.run_lease
 -- name: beat
 WITH s AS (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS t(id, lease)),
 l AS MATERIALIZED (SELECT j.id FROM job_queue j JOIN s ON j.id = s.id AND j.run_lease = s.lease WHERE {running} FOR UPDATE OF j SKIP LOCKED)

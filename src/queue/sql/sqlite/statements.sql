@@ -112,7 +112,7 @@ DELETE FROM job_queue WHERE id = ?1
 UPDATE job_queue SET state = CASE WHEN ?3 > 0 THEN 0 ELSE 1 END, available_at = {now} + ?3, lease_until = NULL, locked_by = NULL, executor = NULL, slot = NULL, fair_rank = 0, attempts = max(attempts + ?4, 0), crashes = crashes + ?5, last_error = coalesce(?7, last_error), updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2 RETURNING id, run_lease
 
 -- name: progress
-UPDATE job_queue SET progress = ?3, updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2
+UPDATE job_queue SET progress = ?3, updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2 RETURNING id, run_lease
 
 -- name: beat
 UPDATE job_queue SET lease_until = {now} + ?3, updated_at = {now} WHERE id = ?1 AND run_lease = ?2 AND state = 2 RETURNING id, run_lease, cancel_requested

@@ -43,7 +43,7 @@ static int handler(struct tq_run *run, const struct tq_job *job, void *user)
 {
     struct tr_err err = TR_ERR_INIT;
     unsigned draw = luck(job);
-    struct tq_tx tx;
+    struct tq_tx tx = {NULL, NULL};
     char sql[80];
 
     (void)user;

@@ -265,7 +265,7 @@ static int settle(tq *q, struct tq_tx tx, const struct row *r, struct tq_ref ref
 static void on_executors(tq *q, const struct row *r, struct tq_ref ref)
 {
     struct tr_err err = TR_ERR_INIT;
-    struct tq_tx tx;
+    struct tq_tx tx = {NULL, NULL};
 
     (void)kit_ok("begin", tq_begin(q, &tx, &err), &err);
     (void)settle(q, tx, r, ref);

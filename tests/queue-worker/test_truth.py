@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-BUILD = pathlib.Path(os.environ.get("TRIBUNAL_BUILD", "build")) / "tests/worker"
+BUILD = pathlib.Path(os.environ.get("TRIBUNAL_BUILD", "build")) / "tests/queue-worker"
 ENGINES = ["sqlite", "postgres", "mariadb", "mysql"]
 MODES = ["threads", "processes"]
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * kit.h - what the programs of tests/worker share: a database by URL, and SQL on it.
+ * kit.h - what the programs of tests/queue-worker share: a database by URL, and SQL on it.
  *
  * Nothing here keeps a connection open: process mode must fork before SQLite is opened.
  */

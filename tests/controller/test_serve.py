@@ -1,0 +1,90 @@
+"""`tribunal serve`: one command, a verdict, and nothing lost or left behind."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import urllib.request
+
+import pytest
+
+from harness import wait_until
+from harness.proc import free_port
+from tribunald import BUILD, CLI, ROOT
+
+WORKER = BUILD / "src/worker/tribunal-worker"
+SUM = ROOT / "examples/problems/a-plus-b/submissions"
+
+
+class Serve:
+    def __init__(self, folder, *options):
+        self.data, self.port = pathlib.Path(folder) / "data", free_port()
+        self.options = options
+        self.log = pathlib.Path(folder) / "log"
+
+    def start(self):
+        with open(self.log, "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [CLI, "serve", "--data", self.data, "--listen", f"127.0.0.1:{self.port}",
+                 *self.options], stdout=log, stderr=log)
+        try:
+            wait_until(lambda: self.get("/readyz")["ready"], 60, "the first judge")
+        except AssertionError as err:
+            raise AssertionError(f"{err}\n{self.log.read_text()[-3000:]}") from None
+
+    def get(self, path):
+        key = (self.data / "admin.key").read_text().strip()
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}",
+                                         headers={"Authorization": "Bearer " + key})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    def submit(self, file, *options):
+        return subprocess.run([CLI, "submit", file, "-p", "a-plus-b", "--server",
+                               f"http://127.0.0.1:{self.port}", "--key-file",
+                               self.data / "admin.key", *options], capture_output=True, text=True,
+                              check=False, timeout=120)
+
+    def children(self):
+        here = str(self.data)
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and here in (entry / "cmdline").read_text():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return found
+
+    def end(self, number):
+        self.process.send_signal(number)
+        code = self.process.wait(40)
+        wait_until(lambda: not self.children(), 20, "no process to be left")
+        return code
+
+
+@pytest.fixture
+def serve(tmp_path):
+    if not WORKER.exists():
+        pytest.fail("tribunal-worker is not built")
+    made = Serve(tmp_path)
+    try:
+        made.start()
+        yield made
+    finally:
+        if made.process.poll() is None:
+            made.end(signal.SIGTERM)
+
+
+def test_right_and_wrong_on_the_first_try_and_nothing_lost_by_a_kill(serve):
+    right = serve.submit(SUM / "accepted/sum.cpp")
+    assert (right.returncode, right.stdout[:2]) == (0, "AC"), right.stdout + right.stderr
+    wrong = serve.submit(SUM / "wrong_answer/difference.cpp", "--json")
+    assert (wrong.returncode, json.loads(wrong.stdout)["verdict"]) == (1, "WA"), wrong.stderr
+    assert oct(os.stat(serve.data / "admin.key").st_mode)[-3:] == "600"
+    serve.end(signal.SIGKILL)
+    serve.start()
+    kept = serve.get("/api/v1/submissions")["submissions"]
+    assert [s["verdict"] for s in kept] == ["WA", "AC"]
+    assert serve.end(signal.SIGINT) == 0
