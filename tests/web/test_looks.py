@@ -11,7 +11,7 @@ AXE = (ROOT / "web/node_modules/axe-core/axe.min.js")
 
 # name: the address and what must be there before it is looked at
 PAGES = {
-    "live": ("/", "tr.row .strip i, .charts canvas"),
+    "live": ("/", "tr.row .strip i.v-AC"),
     "submissions": ("/submissions", "tr.row"),
     "submission": ("/submissions/{wrong}", ".side.got mark"),
     "submit": ("/submit?problem=a-plus-b&language=cpp17", ".editor.ready"),

@@ -70,7 +70,7 @@ export function Strip({ row, max = 20 }) {
     ? t("strip.passed", { n: row.accepted_test ?? 0, total })
     : row.status === "RUNNING" && total ? t("strip.running", { n: row.done ?? 0, total }) : "";
   const strip = row.strip ?? (row.verdict === "AC" ? "A".repeat(Math.min(total, 1000)) : undefined);
-  if (strip === undefined && row.status === "FINISHED" && total) {
+  if (strip === undefined && row.status === "FINISHED" && row.verdict !== "CE" && total) {
     return (
       <span class="strip" role="img" aria-label={label} title={label}>
         <span class="strip-part" style={{ width: `${(100 * (row.accepted_test ?? 0)) / total}%` }} />
