@@ -14,7 +14,6 @@
 #ifndef BOX_CONTAINER_H
 #define BOX_CONTAINER_H
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -96,13 +95,6 @@ int box_filter_install(const struct box_filter *f, struct tr_err *err);
 
 /* --- fds.c */
 int box_fds_close_but(const int *keep, size_t n, struct tr_err *err);
-
-/* --- cpus.c */
-int box_cpus_pin(int cpu, const uint64_t key[2]); /* cpu 0 to 8191; 0 or an errno */
-/* How many CPUs we may use, and which; 1 when the kernel does not say. */
-unsigned box_cpus_usable(cpu_set_t *ret);
-/* Run on each CPU of `where` for a moment, then on any of `home` again. */
-void box_cpus_visit(const cpu_set_t *where, const cpu_set_t *home, const uint64_t key[2]);
 
 /* --- exec.c: the child between clone and exec. */
 struct box_exec {

@@ -41,8 +41,6 @@ struct state {
     int pids; /* the last pid given in our namespace, or -1 */
     int signals;
     unsigned cpus;
-    cpu_set_t home;     /* the CPUs that we may use */
-    cpu_set_t where;    /* those that the current program may use */
     struct box_run run; /* of the current message */
     union box_wire_any msg;
 };
@@ -139,6 +137,16 @@ static int setup(struct state *s, struct tr_err *err)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
         return tr_fail(err, TR_E_IO, errno, "prctl");
     return box_filter_install(in->filter, err);
+}
+
+static unsigned usable_cpus(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) < 0)
+        return 1;
+    int n = CPU_COUNT(&set);
+    return n > 0 ? (unsigned)n : 1;
 }
 
 static int exec_code(int error)
@@ -309,29 +317,12 @@ static int check_streams(const int fds[static BOX_WIRE_FDS], struct tr_err *err)
     return 0;
 }
 
-/* Sets s->where; returns how many CPUs that are. */
-static unsigned where_it_runs(struct state *s)
-{
-    int cpu = s->run.cpu;
-
-    if (cpu < 0 || cpu >= CPU_SETSIZE) {
-        s->where = s->home;
-        return s->cpus;
-    }
-    CPU_ZERO(&s->where);
-    CPU_SET((unsigned)cpu, &s->where);
-    return 1;
-}
-
 static int run(struct state *s, size_t len, int fds[static BOX_WIRE_FDS], struct tr_err *err)
 {
     const struct box_init *in = s->in;
     struct box_watch w = {.cg = in->cg,
                           .sock = in->sock,
                           .signals = s->signals,
-                          .where = &s->where,
-                          .home = &s->home,
-                          .key = in->filter->key,
                           .proc = s->proc,
                           .ended_by = TBOX_EXIT};
     struct box_wire_report out;
@@ -346,7 +337,7 @@ static int run(struct state *s, size_t len, int fds[static BOX_WIRE_FDS], struct
         r = in->cg->driver->begin(in->cg, &s->run.limits, err);
     }
     if (r == 0) {
-        w.cpus = where_it_runs(s);
+        w.cpus = s->run.cpu >= 0 ? 1 : s->cpus;
         w.idle_us = s->run.idle_us;
         r = start(s, fds, &w, err);
     }
@@ -440,7 +431,7 @@ _Noreturn void box_init_main(struct box_init *in)
     int r = setup(s, &err);
     if (r == 0)
         err = (struct tr_err)TR_ERR_INIT;
-    s->cpus = box_cpus_usable(&s->home);
+    s->cpus = usable_cpus();
     if (in->cg->driver->mode == TBOX_CGROUP_NONE)
         in->cg->fd[0] = s->proc;
     if (box_wire_reply(in->ctl, &err, s->proc >= 0, -1) < 0 || r < 0)

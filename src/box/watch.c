@@ -20,16 +20,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "box/container.h"
 #include "box/tasks.h"
 
 enum {
     /* Closer looks cost more than they tell: a wake-up is about this late anyway. */
     LOOK_MIN_US = 300,
-    /* Time that runs on another CPU is booked so late (CONFIG_HZ 250; there is no way to ask). */
-    TICK_US = 4000,
-    /* A visit takes some 20 us; on more CPUs than this the round would be as late as the ticks. */
-    VISIT_MAX = 16,
     /* From here on pressure and throttling are worth two reads. */
     MARK_US = 10000,
     /* In the time that makes a program idle. */
@@ -141,35 +136,14 @@ static void tell_idle(struct box_watch *w, int64_t used)
         w->quiet.told = !busy;
 }
 
-/* CPU time used, as far as the kernel has booked it. */
-static int64_t booked_us(struct box_watch *w, struct box_usage *now)
-{
-    int64_t direct = process_cpu_us(w->pid);
-
-    (void)w->cg->driver->sample(w->cg, now, NULL);
-    return now->cpu_us > direct ? now->cpu_us : direct;
-}
-
-/* The same, exactly, where it matters: asking books only what runs on our own CPU, and each of the
- * others may be a tick behind. When that could hide that the limit is reached we go there: the
- * kernel books what runs on a CPU when another process comes. So nobody is killed on a guess. */
-static int64_t used_us(struct box_watch *w, const struct tbox_limits *l, struct box_usage *now)
-{
-    int64_t used = booked_us(w, now);
-    int64_t hidden = TICK_US * (int64_t)w->cpus;
-
-    if (used > l->cpu_us || used + hidden <= l->cpu_us || w->cpus > VISIT_MAX)
-        return used;
-    box_cpus_visit(w->where, w->home, w->key);
-    return booked_us(w, now);
-}
-
 /* Look at the counters; true when a limit is reached. */
 static bool look(struct box_watch *w, const struct tbox_limits *l, int64_t *ret_cpu_left_us)
 {
     struct box_usage now = {0};
-    int64_t used = used_us(w, l, &now);
+    int64_t direct = process_cpu_us(w->pid);
 
+    (void)w->cg->driver->sample(w->cg, &now, NULL);
+    int64_t used = now.cpu_us > direct ? now.cpu_us : direct;
     *ret_cpu_left_us = l->cpu_us - used;
     if (w->idle_us > 0)
         tell_idle(w, used);

@@ -5,7 +5,6 @@
 #ifndef BOX_WATCH_H
 #define BOX_WATCH_H
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -21,12 +20,9 @@ struct box_watch {
     int signals; /* signalfd for SIGCHLD */
     pid_t pid;
     int64_t started_us;
-    unsigned cpus;          /* how many it can use at once */
-    const cpu_set_t *where; /* which */
-    const cpu_set_t *home;  /* those that we may use ourselves */
-    const uint64_t *key;    /* of the filter (cpus.c) */
-    int proc;               /* a /proc that shows the program's processes, or -1 */
-    int64_t idle_us;        /* tell the library when it waits this long; 0: never */
+    unsigned cpus;   /* how many it can use at once */
+    int proc;        /* a /proc that shows the program's processes, or -1 */
+    int64_t idle_us; /* tell the library when it waits this long; 0: never */
     struct {
         int64_t cpu_us; /* used when the present quiet began */
         int64_t since_us;
