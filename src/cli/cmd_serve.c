@@ -190,7 +190,7 @@ static bool is_empty(const char *folder)
 static int copy_examples(struct serve *s, struct tr_err *err)
 {
     const char *to = s->o.problems ? s->o.problems : text(s, "/", s->o.data, "problems");
-    TR_CLEANUP(tr_buf_done) struct tr_buf said;
+    TR_CLEANUP(tr_buf_done) struct tr_buf said = {0};
 
     if (!s->examples || s->o.problems || !is_empty(to))
         return 0;
