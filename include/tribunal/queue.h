@@ -356,8 +356,8 @@ TR_PUBLIC int tq_heartbeat(tq *q, const struct tq_ref *refs, size_t n, int64_t l
                            unsigned char *beats, struct tr_err *err);
 
 /* Take over a running job that another process leased and whose owner has come to us: its run_lease
- * grows by one, and what the other still tries with the old one is LOST. 0 and *ref as it is now, or
- * TR_E_LOST: it is not running under that lease any more. */
+ * grows by one, and what the other still tries with the old one is LOST. 0 and *ref as it is now,
+ * or TR_E_LOST: it is not running under that lease any more. */
 TR_PUBLIC int tq_adopt(tq *q, struct tq_ref *ref, int64_t lease_us, struct tr_err *err);
 
 enum tq_truth {

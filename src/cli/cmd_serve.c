@@ -178,6 +178,7 @@ static bool is_empty(const char *folder)
     struct dirent *e;
     bool empty = true;
 
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     while (d && (e = readdir(d)))
         empty = empty && e->d_name[0] == '.';
     if (d)
@@ -189,7 +190,7 @@ static bool is_empty(const char *folder)
 static int copy_examples(struct serve *s, struct tr_err *err)
 {
     const char *to = s->o.problems ? s->o.problems : text(s, "/", s->o.data, "problems");
-    TR_CLEANUP(tr_buf_done) struct tr_buf said;
+    TR_CLEANUP(tr_buf_done) struct tr_buf said = {0};
 
     if (!s->examples || s->o.problems || !is_empty(to))
         return 0;
@@ -323,11 +324,12 @@ static void start_child(struct serve *s, struct child *c)
         _exit(1);
     (void)setpgid(0, 0); /* Ctrl-C is ours to hand on, in order */
     (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
     if (c->demo)
         serve_demo(s->url, s->key, s->examples);
     (void)execv(c->argv[0], c->argv);
-    (void)fprintf(stderr, "tribunal serve: cannot start '%s': %s\n", c->argv[0], strerror(errno));
+    (void)fprintf(stderr, "tribunal serve: cannot start '%s': %s\n", c->argv[0],
+                  strerrordesc_np(errno));
     _exit(127);
 }
 
@@ -448,7 +450,7 @@ static int run(struct serve *s)
     (void)sigaddset(&set, SIGINT);
     (void)sigaddset(&set, SIGTERM);
     (void)sigaddset(&set, SIGCHLD);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     for (;;) {
         start_missing(s);
         int n = sigtimedwait(&set, NULL, &step);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -95,7 +96,7 @@ _Noreturn void serve_demo(const char *server, const char *key, const char *examp
 
     find_programs(&r, examples);
     if (r.count == 0 || api_open(&a, server, key, NULL) < 0)
-        exit(1);
+        _exit(1); /* a fork: what stands in stdio's buffers is the parent's */
     for (;;) {
         struct timespec pause = {.tv_sec = 1, .tv_nsec = (long)tr_random_below(900000000)};
 

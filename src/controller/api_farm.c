@@ -168,7 +168,10 @@ static json_t *versions(struct ctl *ctl, const char *slug, json_int_t *ret_judge
 
             if (!s || strcmp(s, slug) != 0 || !json_is_string(v))
                 continue;
-            json_array_foreach(list, k, known) seen = seen || json_equal(known, v);
+            json_array_foreach(list, k, known)
+            {
+                seen = seen || json_equal(known, v);
+            }
             if (!seen)
                 (void)json_array_append(list, v);
         }

@@ -23,13 +23,12 @@ enum {
 static bool parse_time(const char *text, int64_t *ret_us)
 {
     struct tm tm = {0};
-    int n = 0, digits = 0;
+    int digits = 0;
     long micro = 0;
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 
-    if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
-               &tm.tm_min, &tm.tm_sec, &n) != 6)
+    if (!rest)
         return false;
-    const char *rest = text + n;
     if (*rest == '.')
         for (rest++; *rest >= '0' && *rest <= '9' && digits < 6; rest++, digits++)
             micro = micro * 10 + (*rest - '0');
@@ -37,8 +36,6 @@ static bool parse_time(const char *text, int64_t *ret_us)
         micro *= 10;
     if (strcmp(rest, "Z") != 0)
         return false;
-    tm.tm_year -= 1900;
-    tm.tm_mon -= 1;
     *ret_us = (int64_t)timegm(&tm) * 1000000 + micro;
     return true;
 }
@@ -126,36 +123,43 @@ static void list_done(struct op *op)
     free(o);
 }
 
-/* The query's parameters; an unknown one is refused, because a mistyped filter shows everything. */
-static int read_query(struct http_req *req, struct filter *f, bool dead, struct bad *bad)
+/* One of the query's parameters; an unknown one is refused, because a mistyped filter shows
+ * everything. */
+static int read_param(const char *name, const char *value, struct filter *f, bool dead,
+                      struct bad *bad)
 {
     int64_t n;
 
-    for (size_t i = 0; i < req->nquery; i++) {
-        const char *name = req->query[i].name, *value = req->query[i].value;
-
-        if (strcmp(name, "limit") == 0) {
-            if (tr_parse_i64(value, 1, LIMIT_MAX, &n, NULL) < 0)
-                return bad_say(bad, 422, "bad_field", name, "limit: expected 1 … %d", LIMIT_MAX);
-            f->f.limit = (int)n;
-        } else if (strcmp(name, "cursor") == 0) {
-            if (tr_parse_i64(value, 1, INT64_MAX, &f->f.before_id, NULL) < 0)
-                return bad_say(bad, 422, "bad_field", name, "this is no cursor of ours");
-        } else if (!dead && strcmp(name, "kind") == 0) {
-            if (strcmp(value, "judge") != 0 && strcmp(value, "run") != 0 &&
-                strcmp(value, "all") != 0)
-                return bad_say(bad, 422, "bad_field", name, "kind: expected judge, run or all");
-            f->f.subject = strcmp(value, "all") == 0 ? NULL : value;
-        } else {
-            int r = dead ? 0 : filter_set(f, name, value, bad);
-            if (r < 0)
-                return r;
-            if (r == 0)
-                return bad_say(bad, 422, "unknown_field", name, "there is no parameter '%.32s'",
-                               name);
-        }
+    if (strcmp(name, "limit") == 0) {
+        if (tr_parse_i64(value, 1, LIMIT_MAX, &n, NULL) < 0)
+            return bad_say(bad, 422, "bad_field", name, "limit: expected 1 … %d", LIMIT_MAX);
+        f->f.limit = (int)n;
+        return 0;
     }
-    return 0;
+    if (strcmp(name, "cursor") == 0) {
+        if (tr_parse_i64(value, 1, INT64_MAX, &f->f.before_id, NULL) < 0)
+            return bad_say(bad, 422, "bad_field", name, "this is no cursor of ours");
+        return 0;
+    }
+    if (!dead && strcmp(name, "kind") == 0) {
+        if (strcmp(value, "judge") != 0 && strcmp(value, "run") != 0 && strcmp(value, "all") != 0)
+            return bad_say(bad, 422, "bad_field", name, "kind: expected judge, run or all");
+        f->f.subject = strcmp(value, "all") == 0 ? NULL : value;
+        return 0;
+    }
+    int r = dead ? 0 : filter_set(f, name, value, bad);
+    if (r == 0)
+        return bad_say(bad, 422, "unknown_field", name, "there is no parameter '%.32s'", name);
+    return r < 0 ? r : 0;
+}
+
+static int read_query(struct http_req *req, struct filter *f, bool dead, struct bad *bad)
+{
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < req->nquery; i++)
+        r = read_param(req->query[i].name, req->query[i].value, f, dead, bad);
+    return r;
 }
 
 static void list(struct http_req *req, bool dead)

@@ -68,14 +68,16 @@ static int log_dir(struct ctl *ctl, const char *submit_id, bool make)
 static json_t *list_logs(struct ctl *ctl, const char *submit_id, bool sizes)
 {
     json_t *list = json_array();
-    tr_autoclose int fd = log_dir(ctl, submit_id, false);
+    int fd = log_dir(ctl, submit_id, false);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *e;
     struct stat st;
 
-    if (!d)
+    if (!d) {
+        tr_close(&fd); /* else closedir() closes it */
         return list;
-    fd = -1; /* closedir() closes it */
+    }
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     for (int n = 0; (e = readdir(d)) && n < LOG_FILES_MAX;) {
         if (!log_name_ok(e->d_name) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;

@@ -124,7 +124,7 @@ static bool fill_offer(struct offer *f, const struct judge *g)
 }
 
 /* The next queues in order of their bands; of equal band, those after the one that was last. */
-static void fill_queues(struct dispatch *d, struct claim_op *o, struct judge **judges)
+static void fill_queues(struct dispatch *d, struct claim_op *o, struct judge **judges, size_t n)
 {
     for (int rank = 0; rank <= 2; rank++)
         for (size_t k = 0; k < d->count && o->nqueues < CLAIM_QUEUES_MAX; k++) {
@@ -134,7 +134,7 @@ static void fill_queues(struct dispatch *d, struct claim_op *o, struct judge **j
 
             if (q->rank != rank || !askable(d, q))
                 continue;
-            for (size_t i = 0; i < o->noffers; i++) {
+            for (size_t i = 0; i < n; i++) {
                 c->eligible[i] = eligible(judges[i], q);
                 any = any || c->eligible[i];
             }
@@ -197,14 +197,16 @@ static struct claim_op *make_round(struct dispatch *d)
     struct judge *judges[JUDGES_MAX];
     struct claim_op *o = claim_new(JUDGES_MAX);
     const char *aside[CLAIM_ASIDE_MAX];
+    size_t n = 0;
 
     if (!o)
         return NULL;
-    for (struct judge *g = judges_first(d->ctl->judges); g && o->noffers < JUDGES_MAX; g = g->next)
-        if (judge_free_tokens(g) > 0 && fill_offer(&o->offers[o->noffers], g))
-            judges[o->noffers++] = g;
-    if (o->noffers)
-        fill_queues(d, o, judges);
+    for (struct judge *g = judges_first(d->ctl->judges); g && n < JUDGES_MAX; g = g->next)
+        if (judge_free_tokens(g) > 0 && fill_offer(&o->offers[n], g))
+            judges[n++] = g;
+    o->noffers = n;
+    if (n)
+        fill_queues(d, o, judges, n);
     o->naside = setaside_problems(d->ctl->setaside, aside, CLAIM_ASIDE_MAX);
     for (size_t i = 0; i < o->naside; i++)
         (void)snprintf(o->aside[i], sizeof(o->aside[i]), "%s", aside[i]);
@@ -212,7 +214,7 @@ static struct claim_op *make_round(struct dispatch *d)
         claim_free(o);
         return NULL;
     }
-    for (size_t i = 0; i < o->noffers; i++)
+    for (size_t i = 0; i < n; i++)
         judges[i]->reserved += o->offers[i].room;
     return o;
 }

@@ -357,7 +357,7 @@ bool events_listen_ws(struct events *ev, struct conn *c, const char *const *ids,
     if (!l)
         return false;
     l->all = ids == NULL;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; ids && i < n; i++)
         (void)add_id(l, ids[i]);
     if (l->behind)
         catch_up(ev, l);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "controller/ctl.h"
 #include "controller/dispatch.h"
 #include "controller/judge_ws.h"
@@ -263,11 +264,15 @@ static void adopt_done(struct op *op)
 
 static bool read_ticket(const char *ticket, struct tq_ref *ret)
 {
-    long long id = 0, lease = 0;
-    int end = 0;
+    const char *dot = ticket ? strchr(ticket, '.') : NULL;
+    int64_t id = 0, lease = 0;
+    char word[24];
 
-    if (!ticket || sscanf(ticket, "%18lld.%18lld%n", &id, &lease, &end) != 2 || ticket[end] ||
-        id <= 0 || lease <= 0)
+    if (!dot || (size_t)(dot - ticket) >= sizeof(word))
+        return false;
+    (void)snprintf(word, sizeof(word), "%.*s", (int)(dot - ticket), ticket);
+    if (tr_parse_i64(word, 1, INT64_MAX, &id, NULL) < 0 ||
+        tr_parse_i64(dot + 1, 1, INT64_MAX, &lease, NULL) < 0)
         return false;
     *ret = (struct tq_ref){id, lease};
     return true;

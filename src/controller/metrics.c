@@ -195,12 +195,13 @@ static json_t *now_json(struct ctl *ctl)
     for (size_t i = 0; i < 60 && i < m->steps; i++)
         minute += m->past[(m->steps - 1 - i) % SECONDS].finished;
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "pending",
-                     (json_int_t)(t.ready + t.scheduled), "running", (json_int_t)t.running, "dead",
-                     (json_int_t)t.dead, "finished_per_minute", (json_int_t)minute, "judges",
-                     (json_int_t)judges_ready(ctl->judges), "slots", (json_int_t)slots, "busy",
-                     (json_int_t)busy, "oldest_s", t.oldest_s, "wait_p50_ms",
-                     part_ms(&m->waits, .5), "wait_p95_ms", part_ms(&m->waits, .95), "total_p50_ms",
-                     part_ms(&m->totals, .5), "total_p95_ms", part_ms(&m->totals, .95));
+                     (json_int_t)t.ready + (json_int_t)t.scheduled, "running",
+                     (json_int_t)t.running, "dead", (json_int_t)t.dead, "finished_per_minute",
+                     (json_int_t)minute, "judges", (json_int_t)judges_ready(ctl->judges), "slots",
+                     (json_int_t)slots, "busy", (json_int_t)busy, "oldest_s", t.oldest_s,
+                     "wait_p50_ms", part_ms(&m->waits, .5), "wait_p95_ms", part_ms(&m->waits, .95),
+                     "total_p50_ms", part_ms(&m->totals, .5), "total_p95_ms",
+                     part_ms(&m->totals, .95));
 }
 
 json_t *metrics_stats_event(struct ctl *ctl)

@@ -28,6 +28,6 @@ void metrics_second(struct ctl *ctl);
 
 json_t *metrics_stats(struct ctl *ctl, int minutes);
 json_t *metrics_stats_event(struct ctl *ctl);
-void metrics_text(struct ctl *ctl, struct tr_buf *out);
+void metrics_text(struct ctl *ctl, struct tr_buf *b);
 
 #endif

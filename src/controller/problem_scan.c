@@ -99,14 +99,14 @@ static int write_note(const char *packages, const struct problem *p, struct tr_e
     return tr_fs_replace(dir, name, text, strlen(text), 0644, err);
 }
 
-static int pack_version(const char *path, const char *packages, struct problem *p,
+static int pack_version(const char *folder, const char *packages, struct problem *p,
                         struct tr_err *err)
 {
     char temp[PATH_LEN], final[PATH_LEN];
 
     (void)snprintf(temp, sizeof(temp), "%s/.pack-%016llx", packages,
                    (unsigned long long)tr_random_u64());
-    int r = tr_pack_zip(path, temp, p->data, &p->size, err);
+    int r = tr_pack_zip(folder, temp, p->data, &p->size, err);
     (void)snprintf(final, sizeof(final), "%s/%s.zip", packages, p->data);
     if (r == 0 && rename(temp, final) < 0)
         r = tr_fail(err, TR_E_IO, errno, "rename to '%s'", final);
@@ -188,6 +188,7 @@ int problem_scan(const char *folder, const char *packages, const struct problem_
 
     if (!d)
         return tr_fail(err, TR_E_IO, errno, "open '%s'", folder);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     while ((e = readdir(d))) {
         struct stat st;
 

@@ -306,6 +306,7 @@ json_t *problem_versions_json(struct ctl *ctl, const struct problem *p)
 
     (void)snprintf(path, sizeof(path), "%s/%s", ctl->problems->packages, p->id);
     DIR *d = opendir(path);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
     while (d && n < TR_ARRAY_LEN(found) && (e = readdir(d))) {
         if (e->d_name[0] == '.')
             continue;
@@ -316,7 +317,7 @@ json_t *problem_versions_json(struct ctl *ctl, const struct problem *p)
     if (d)
         (void)closedir(d);
     if (n)
-        qsort((void *)found, n, sizeof(found[0]), newer);
+        qsort((void *)found, n, sizeof(found[0]), newer); /* NOLINT: pointers */
     for (size_t i = 0; i < n; i++)
         (void)json_array_append_new(list, found[i]);
     return json_pack("{s:o}", "versions", list);

@@ -179,7 +179,7 @@ static int parse_listen(const char *text, char host[static 64], int *ret_port, s
 int server_start(struct ctl *ctl, struct tr_err *err)
 {
     struct lws_context_creation_info info = {0};
-    char host[64];
+    char host[64] = "";
     int port = 0;
     void *loops[] = {tr_loop_uv(ctl->loop)};
     int r = parse_listen(ctl->conf.listen, host, &port, err);

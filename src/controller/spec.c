@@ -131,11 +131,12 @@ static int read_order(struct spec *s, const json_t *body, const struct key_who *
                            "'admin'");
     }
     int r = text_of(body, "class", 16, &class, bad);
-    if (r > 0 && strcmp(class, "light") != 0 && strcmp(class, "heavy") != 0)
+    if (r <= 0 || !class)
+        return r < 0 ? r : 0;
+    if (strcmp(class, "light") != 0 && strcmp(class, "heavy") != 0)
         return bad_say(bad, 422, "bad_field", "class", "class: expected \"light\" or \"heavy\"");
-    if (r > 0)
-        s->class = keep(s, class);
-    return r < 0 ? r : 0;
+    s->class = keep(s, class);
+    return 0;
 }
 
 static int no_such_language(struct ctl *ctl, const char *slug, struct bad *bad)
@@ -244,7 +245,7 @@ static int put_run(struct spec *s, const json_t *body, json_t *task, struct bad 
             return bad_say(bad, 422, "bad_field", "stdin",
                            "stdin: expected a text of at most %d bytes", SPEC_STDIN_MAX);
     }
-    json_t *test = in && json_is_string(in)
+    json_t *test = json_is_string(in)
                        ? json_pack("{s:O, s:s}", "input", in, "expected_output", "")
                        : json_pack("{s:s, s:s}", "input", input, "expected_output", "");
     json_t *p = json_pack("{s:[o]}", "test_cases", test);

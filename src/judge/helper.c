@@ -64,6 +64,7 @@ static bool is_header(const char *name)
 
 /* Files of a folder behind those in the list: all, the main one first; or with `headers` only
  * those. */
+/* NOLINTNEXTLINE(readability-function-size): which folder, which of its files, where they go */
 static int read_folder(const struct tr_judge *j, int dirfd, const char *path, bool headers,
                        struct tr_arena *arena, struct source *list, size_t *count,
                        struct tr_err *err)

@@ -83,7 +83,7 @@ int tr_judge_key_parse(const char *text, struct tr_judge_key *ret, struct tr_err
     word[n] = '\0';
     while (isspace((unsigned char)text[n]))
         n++;
-    struct tr_judge_key key;
+    struct tr_judge_key key = {0};
     if (text[n] || !split_key(word, "tj_", key.key_id, key.secret))
         return tr_fail(err, TR_E_PARSE, 0,
                        "this is not a judge's key; 'tribunal keys new --role judge' makes one");

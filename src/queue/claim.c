@@ -330,6 +330,7 @@ static int claim_fused(struct tqi_link *l, void *arg, struct tr_err *err)
     return f->batch->n;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the words of a settle and of a claim */
 int tq_settle_and_claim(tq *q, struct tq_settlement *items, size_t nitems,
                         const struct tq_weighted *queues, size_t nqueues, int max, int64_t lease_us,
                         tq_batch **ret_batch, struct tr_err *err)

@@ -77,7 +77,7 @@ static bool element(const char **at, const struct field *f, uint64_t *bits)
         if (!range)
             to = f->max;
     }
-    if (from < f->min || to > f->max || from > to || step < 1)
+    if (from < 0 || from < f->min || to > f->max || from > to || step < 1)
         return false;
     for (int i = from; i <= to; i += step)
         *bits |= (uint64_t)1 << i;
@@ -169,7 +169,7 @@ static void advance(struct tm *t, int field)
 
 int tq_cron_next(const char *cron, int64_t after_us, int64_t *ret_us, struct tr_err *err)
 {
-    struct cron c;
+    struct cron c = {.any_day = false};
     struct tm t;
     time_t at = (time_t)(after_us / 1000000);
 

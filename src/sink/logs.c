@@ -71,7 +71,7 @@ static int safe_id(const char *id, struct tr_buf *out, struct tr_err *err)
 static int keep_in_folder(struct tr_logs *l, int from, const char *id, const char *name,
                           struct tr_err *err)
 {
-    TR_CLEANUP(tr_buf_done) struct tr_buf b;
+    TR_CLEANUP(tr_buf_done) struct tr_buf b = {0};
     char dir[PATH_BYTES];
 
     (void)snprintf(dir, sizeof(dir), "submissions/%s", id);

@@ -92,7 +92,10 @@ static void on_adopted(struct tr_ws_source *s, const json_t *m)
     size_t i;
 
     s->adopt_by = 0;
-    json_array_foreach(json_object_get(m, "tasks"), i, o) adopt(s, o);
+    json_array_foreach(json_object_get(m, "tasks"), i, o)
+    {
+        adopt(s, o);
+    }
     /* What was not adopted is lost, whether it is in the other list or in none. */
     for (struct tr_ws_task *t = s->tasks; t; t = next) {
         next = t->next;

@@ -205,7 +205,7 @@ int tr_store_waiting(struct tr_store *st, const char *source, int64_t older_us, 
 int tr_store_list(struct tr_store *st, const struct tr_store_filter *f, struct tr_arena *arena,
                   struct tr_submission_list *ret, struct tr_err *err)
 {
-    TR_CLEANUP(tr_buf_done) struct tr_buf sql;
+    TR_CLEANUP(tr_buf_done) struct tr_buf sql = {0};
     const struct {
         const char *column, *value;
     } words[] = {

@@ -258,7 +258,7 @@ int64_t ts_exec_text(struct tr_store *st, const char *sql, const struct tq_val *
 int64_t ts_exec(struct tr_store *st, enum ts_stmt s, int move, const struct tq_val *params, int n,
                 tq_row_fn row, void *row_arg, struct tr_err *err)
 {
-    TR_CLEANUP(tr_buf_done) struct tr_buf text;
+    TR_CLEANUP(tr_buf_done) struct tr_buf text = {0};
     const char *sql = st->sql[s].sql;
     const char *from = strstr(sql, "@from");
 
