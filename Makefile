@@ -36,7 +36,7 @@ test:
 	@dev/test $(if $(AGAIN),--again) $(SUITES)
 
 soak:
-	@TRIBUNAL_SOAK=1 $(MAKE) --no-print-directory test
+	@TRIBUNAL_SOAK=1 $(MAKE) --no-print-directory test check
 
 check:
 	@dev/setup test langs
