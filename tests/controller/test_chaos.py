@@ -206,9 +206,9 @@ def test_the_controller_killed_every_five_seconds(farm):
         controller.kill9()
         controller.start()
 
-    every = 5 if SOAK else 1.5
+    every = 5 if SOAK else 2
     with Disaster(strike, every) as disaster:
-        expected = submit_all(farm, noop_task, COUNT, 60 if SOAK else 6)
+        expected = submit_all(farm, noop_task, COUNT, 60 if SOAK else 7)
     assert disaster.strikes >= 3
     farm.wait_ready(controller.port, controller)
     verify(farm, expected, 60)
