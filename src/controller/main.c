@@ -21,12 +21,12 @@
 #include "controller/dispatch.h"
 #include "controller/judges.h"
 #include "controller/metrics.h"
-#include "controller/notify.h"
 #include "controller/problems.h"
 #include "controller/route.h"
 #include "controller/server.h"
 #include "controller/setaside.h"
 #include "rt/conf.h"
+#include "rt/notify.h"
 
 enum {
     EXIT_USAGE = 2,
@@ -187,7 +187,6 @@ static void on_tick(uv_timer_t *t)
     keys_tick(ctl->keys);
     judges_tick(ctl);
     backend_ws_tick(ctl);
-    notify_alive();
 }
 
 static void stop_now(uv_timer_t *t)
@@ -209,7 +208,7 @@ static void on_stop(void *arg, unsigned times)
         return;
     }
     tr_log(TR_LOG_INFO, NULL, "stopping");
-    notify_say("STOPPING=1");
+    tr_notify_stopping();
     ctl->stopping = true;
     judges_bye(ctl, "shutdown", "the controller stops; connect again in a moment");
     (void)uv_timer_init(tr_loop_uv(ctl->loop), &last);
@@ -289,6 +288,7 @@ static void close_parts(struct ctl *ctl)
 static int serve(struct ctl *ctl, struct tr_err *err)
 {
     uv_timer_t tick;
+    char status[300];
     int r = open_parts(ctl, err);
 
     if (r >= 0) {
@@ -298,7 +298,8 @@ static int serve(struct ctl *ctl, struct tr_err *err)
         events_poke(ctl->events);
         tr_log(TR_LOG_INFO, NULL, "listening on %s, %zu problems, %zu languages", ctl->conf.listen,
                problems_count(ctl->problems), ctl->langs.count);
-        notify_say("READY=1");
+        (void)snprintf(status, sizeof(status), "listening on %s", ctl->conf.listen);
+        tr_notify_ready(ctl->loop, status);
         tr_loop_run(ctl->loop);
     }
     close_parts(ctl);

@@ -223,7 +223,8 @@ def test_a_judge_without_tasks_and_controller_leaves_at_once(controller, judge):
     s = controller.next_judge()  # connected, and never greeted
     process.send_signal(signal.SIGTERM)
     assert exit_of(process) == (0, "ended in order")
-    assert s.heard_close() == 1006
+    # It drops the line; on a busy machine libwebsockets writes a 1000 of its own before.
+    assert s.heard_close() in (1000, 1006)
 
 
 def test_the_next_controller_is_tried_when_one_is_gone(controller, judge):

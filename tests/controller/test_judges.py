@@ -275,7 +275,7 @@ def test_data_by_its_hash_also_in_parts(own, judges):
     wait_until(lambda: fetch().status == 401, what="the credential to die with the session")
 
 
-def test_logs_are_taken_while_the_task_is_there(own, judges):
+def test_logs_are_taken_while_the_task_is_there_and_a_minute_after(own, judges):
     server = own()
     judge = judges(server).ready()
     made = server.submit()
@@ -292,9 +292,12 @@ def test_logs_are_taken_while_the_task_is_there(own, judges):
     assert put("passwd") == 422
     assert put("compile.log", key="admin") == 401
     judge.settle(task)
-    assert put("compile.log") == 409
+    assert put("result.json") == 201  # the verdict goes first, logs follow it
+    assert put("result.json", lease=2) == 409
+    judge.close()
+    assert put("result.json") in (401, 409)
     listed = server.get(f"/api/v1/submissions/{made['submit_id']}/logs")["logs"]
-    assert {entry["name"] for entry in listed} == {"compile.log", "case_1.stderr"}
+    assert {entry["name"] for entry in listed} == {"compile.log", "case_1.stderr", "result.json"}
     got = server.ask("GET", f"/api/v1/submissions/{made['submit_id']}/logs/compile.log")
     assert got.body == b"words"
 

@@ -53,6 +53,19 @@ def test_an_open_page_reconnects_after_a_restart_and_catches_up(own, look):
     assert not page.reloaded()
 
 
+def test_a_page_that_is_slow_to_draw_still_shows_that_it_is_live(page):
+    """Preact starts a component's effects by a timer; with late timers the stream opens before them."""
+    late = page.cdp("Page.addScriptToEvaluateOnNewDocument", source="""
+        const soon = window.setTimeout;
+        window.setTimeout = (fn, ms = 0, ...more) => soon(fn, ms + 1000, ...more);
+        window.requestAnimationFrame = (fn) => window.setTimeout(fn);
+    """)
+    try:
+        page.open("/judges").live()
+    finally:
+        page.cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=late["identifier"])
+
+
 def test_without_the_event_stream_pages_poll(page, farm):
     page.cdp("Network.enable")
     page.cdp("Network.setBlockedURLs", urls=["*/api/v1/events*"])

@@ -44,6 +44,8 @@ function Nav({ path }) {
 
 function Connection() {
   const [state, set] = useState(connectionState);
+  /* Listening begins after the first drawing; a busy browser may have gone live between the two. */
+  useEffect(() => set(connectionState()), []);
   useEvents((event) => event.type === "connection" && set(event.state));
   if (!can("read") || state === "off") return null;
   return (
