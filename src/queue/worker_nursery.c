@@ -146,7 +146,8 @@ struct nursery {
 
 static void report(const struct nursery *n, const struct tqw_news *news, int fd)
 {
-    struct iovec iov = {.iov_base = (void *)(uintptr_t)news, .iov_len = sizeof(*news)};
+    struct tqw_news copy = *news;
+    struct iovec iov = {.iov_base = &copy, .iov_len = sizeof(copy)};
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -174,7 +175,7 @@ static void in_child(const struct nursery *n, int index, int sock, pid_t parent)
     if (getppid() != parent)
         _exit(0);
     (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
     (void)close(n->sock);
     (void)close(n->signals);
     child_main(n->w, index, sock);
@@ -271,7 +272,7 @@ static void nursery_main(tq_worker *w, int sock)
         (void)sigaction(s, &standard, NULL);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
-    (void)sigprocmask(SIG_SETMASK, &set, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &set, NULL);
     n.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     n.pids = calloc((size_t)w->o.concurrency, sizeof(*n.pids));
     while (n.pids && n.signals >= 0) {
