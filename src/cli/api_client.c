@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "codec/json.h"
 
 enum {
@@ -58,13 +59,12 @@ static int refused(const struct api *a, const struct tr_http_reply *reply, struc
                    said ? said : "no reason given");
 }
 
-int api_ask(struct api *a, const char *method, const char *path, const json_t *body, json_t **ret,
-            struct tr_err *err)
+static int exchange(struct api *a, const char *path, const char *type, struct tr_http_request *req,
+                    json_t **ret, struct tr_err *err)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf answer;
-    tr_autofree char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     char url[2048];
-    const char *headers[] = {"Content-Type: application/json", a->authorization};
+    const char *headers[] = {type, a->authorization};
     const struct tr_http_sink sink = {.bytes = take, .arg = &answer};
     struct tr_http_reply reply = {0};
 
@@ -73,20 +73,43 @@ int api_ask(struct api *a, const char *method, const char *path, const json_t *b
     while (end > 0 && a->server[end - 1] == '/')
         end--;
     (void)snprintf(url, sizeof(url), "%.*s%s", (int)end, a->server, path);
-    const struct tr_http_request req = {.method = method,
-                                        .url = url,
-                                        .headers = headers,
-                                        .nheaders = *a->authorization ? 2 : 1,
-                                        .body = text ? text : "",
-                                        .body_len = text ? strlen(text) : 0,
-                                        .body_fd = -1,
-                                        .max_bytes = ANSWER_MAX,
-                                        .sink = &sink};
-    int r = tr_http_exchange(a->http, &req, &reply, err);
+    req->url = url;
+    req->headers = headers;
+    req->nheaders = *a->authorization ? 2 : 1;
+    req->max_bytes = ANSWER_MAX;
+    req->sink = &sink;
+    int r = tr_http_exchange(a->http, req, &reply, err);
     if (r < 0)
         return r;
     if (reply.status < 200 || reply.status > 299)
         return refused(a, &reply, err);
     r = tr_json_parse(answer.data ? answer.data : "", answer.len, ANSWER_MAX, ret, err);
     return r < 0 ? r : reply.status;
+}
+
+int api_ask(struct api *a, const char *method, const char *path, const json_t *body, json_t **ret,
+            struct tr_err *err)
+{
+    tr_autofree char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    struct tr_http_request req = {.method = method,
+                                  .body = text ? text : "",
+                                  .body_len = text ? strlen(text) : 0,
+                                  .body_fd = -1};
+
+    return exchange(a, path, "Content-Type: application/json", &req, ret, err);
+}
+
+int api_upload(struct api *a, const char *path, int fd, uint64_t size, json_t **ret,
+               struct tr_err *err)
+{
+    struct tr_http_request req = {.method = "PUT", .body_fd = fd, .body_size = size};
+
+    return exchange(a, path, "Content-Type: application/zip", &req, ret, err);
+}
+
+const char *api_key(const char *key, struct tr_buf *found)
+{
+    if (key || tr_fs_read_file("tribunal-data/admin.key", found, NULL) < 0)
+        return key;
+    return found->data;
 }

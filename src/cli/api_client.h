@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "base/buf.h"
 #include "net/http.h"
 
 struct api {
@@ -23,5 +24,13 @@ void api_close(struct api *a);
  * error's sentence of the server is in *err, with the class that fits its status. */
 int api_ask(struct api *a, const char *method, const char *path, const json_t *body, json_t **ret,
             struct tr_err *err);
+
+/* PUT a zip file: `size` bytes of `fd` from its start. */
+int api_upload(struct api *a, const char *path, int fd, uint64_t size, json_t **ret,
+               struct tr_err *err);
+
+/* The key that was given, or the one that `tribunal serve` left in this folder (read into *found),
+ * or NULL. */
+const char *api_key(const char *key, struct tr_buf *found);
 
 #endif

@@ -354,6 +354,7 @@ int cmd_problem(int argc, char **argv)
 {
     static const struct cli_command commands[] = {
         {"check", "read a package and judge its submissions", cmd_check},
+        {"import", "hand a package to a controller", cmd_problem_import},
     };
     static const struct cli_group group = {
         .name = "tribunal problem",

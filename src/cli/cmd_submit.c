@@ -240,10 +240,7 @@ int cmd_submit(int argc, char **argv)
     tr_buf_init(&found, 4096);
     if (!cli_begin(&run, &doc, &o, argc, argv, &code))
         return code;
-    /* what `tribunal serve` left beside us */
-    if (!o.key && tr_fs_read_file("tribunal-data/admin.key", &found, NULL) >= 0)
-        o.key = found.data;
-    int r = api_open(&api, o.server, o.key, &err);
+    int r = api_open(&api, o.server, api_key(o.key, &found), &err);
     if (r >= 0)
         r = submit(&o, run.conf.args[0], &api, &code, &err);
     return r < 0 ? cli_fail(&run, &err) : code;

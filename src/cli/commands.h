@@ -12,6 +12,7 @@ int cmd_judge(int argc, char **argv);
 int cmd_keys(int argc, char **argv);
 int cmd_lang(int argc, char **argv);
 int cmd_problem(int argc, char **argv);
+int cmd_problem_import(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_submit(int argc, char **argv);
 int cmd_run(int argc, char **argv);

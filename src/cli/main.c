@@ -14,7 +14,7 @@ static const struct cli_command commands[] = {
     {"submit", "hand a program to a controller and show its verdict", cmd_submit},
     {"judge", "judge a program here and now", cmd_judge},
     {"lang", "languages usable here; precompiled headers", cmd_lang},
-    {"problem", "check a problem package", cmd_problem},
+    {"problem", "check a problem package, or import one", cmd_problem},
     {"run", "run one command in the box", cmd_run},
     {"doctor", "what this host gives the sandbox, and how to get more", cmd_doctor},
     {"keys", "keys of clients and judges", cmd_keys},

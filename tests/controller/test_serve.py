@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import urllib.request
@@ -75,6 +76,26 @@ def serve(tmp_path):
     finally:
         if made.process.poll() is None:
             made.end(signal.SIGTERM)
+
+
+def test_a_package_is_imported_and_judged(serve, tmp_path):
+    def imported(*words):
+        return subprocess.run([CLI, "problem", "import", *words, "--server",
+                               f"http://127.0.0.1:{serve.port}", "--key-file",
+                               serve.data / "admin.key"], capture_output=True, text=True,
+                              check=False, timeout=60)
+    folder = ROOT / "examples/problems/a-plus-b"
+    archive = shutil.make_archive(tmp_path / "zipped", "zip", folder)
+    first = imported(folder, "--id", "sum")
+    assert first.returncode == 0 and first.stdout.startswith("sum: new, version "), first.stderr
+    assert imported(folder, "--id", "sum").stdout.startswith("sum: updated, version ")
+    assert json.loads(imported(archive, "--json").stdout)["id"] == "zipped"
+    for bad, why in ((tmp_path / "none", "No such file"), (__file__, "not a zip archive"),
+                     ("/dev/null", "no zip file")):
+        done = imported(bad, "--id", "bad")
+        assert done.returncode == 2 and why in done.stderr, done.stderr
+    assert "say --id" in imported(archive, "--id", "a b").stderr
+    assert serve.submit(SUM / "accepted/sum.cpp", "-p", "zipped").returncode == 0
 
 
 def test_right_and_wrong_on_the_first_try_and_nothing_lost_by_a_kill(serve):
