@@ -21,7 +21,8 @@
 #include "source/ws_logs.h"
 
 enum {
-    RUN_TEXT_MAX = 64 * 1024 /* of stdout and stderr of a run with custom input */
+    RUN_TEXT_MAX = 64 * 1024, /* of stdout and stderr of a run with custom input */
+    SPOOL_MAX = 480           /* bytes of a path */
 };
 
 struct job {
@@ -30,9 +31,9 @@ struct job {
     struct tr_ws_task *task;
     char *text; /* the task, until a slot has it */
     char submit_id[129];
-    char spool[512];
-    size_t done; /* tests that ended */
-    bool run;    /* once, with custom input */
+    char spool[SPOOL_MAX + 24]; /* and a number */
+    size_t done;                /* tests that ended */
+    bool run;                   /* once, with custom input */
     bool given, cancelled;
 };
 
@@ -350,6 +351,21 @@ static void on_broken(void *arg, const char *why)
 
 /* --- made and freed -------------------------------------------------------------------------- */
 
+/* A folder for logs on their way, beside the test data and named after the judge: what one that was
+ * killed left there goes when it starts again. */
+static int open_spool(struct tr_ws_pool *p, struct tr_err *err)
+{
+    if (asprintf(&p->spool, "%s.logs-%s", p->conf.data_dir, p->conf.source.judge_id) < 0) {
+        p->spool = NULL;
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory for a judge");
+    }
+    if (strlen(p->spool) > SPOOL_MAX)
+        return tr_fail(err, TR_E_USAGE, 0, "the path of '%s' is too long for a judge",
+                       p->conf.data_dir);
+    tr_ws_logs_drop(p->spool);
+    return tr_fs_mkdirs(AT_FDCWD, p->spool, 0700, err);
+}
+
 static int open_parts(struct tr_ws_pool *p, struct tr_err *err)
 {
     const struct tr_ws_pool_conf *c = &p->conf;
@@ -361,10 +377,8 @@ static int open_parts(struct tr_ws_pool *p, struct tr_err *err)
                                    .arg = p,
                                    .done = on_data};
     struct tr_pool_conf pool = c->pool;
-    int fd = -1;
-    int r = tr_fs_temp_dir("logs", &p->spool, &fd, err);
+    int r = open_spool(p, err);
 
-    tr_close(&fd);
     pool.events = (struct tr_pool_events){.arg = p,
                                           .progress = on_progress,
                                           .result = on_result,
