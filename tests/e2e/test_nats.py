@@ -638,7 +638,7 @@ def test_a_dead_letter_is_judged_again_with_its_tries_back_at_0(dead, tmp_path):
     assert good(run(dead, "dlq", "retry", 1)) == "1: published again\n"
     subject, headers, body = stored(dead, "JUDGE_TASKS", 2)
     assert subject == "judge.tasks.heavy" and "Nats-Msg-Id: a:0:0:0:dlq1\r\n" in headers
-    assert json.loads(body) == task("a", retry_count=0, crashes=0)
+    assert json.loads(body) == task("a", retry_count=0, crashes=0, revivals=1)
     assert sequences(dead) == [2, 3, 4]
     assert "there is no dead letter 1" in refused(run(dead, "dlq", "retry", 1), 2)
     assert "holds no task; it can only be dropped" in refused(run(dead, "dlq", "retry", 4), 2)
