@@ -59,7 +59,7 @@ static int refused(const struct api *a, const struct tr_http_reply *reply, struc
                    said ? said : "no reason given");
 }
 
-static int exchange(struct api *a, const char *path, const char *type, struct tr_http_request *req,
+static int exchange(struct api *a, const char *path, const char *type, struct tr_http_request req,
                     json_t **ret, struct tr_err *err)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf answer;
@@ -73,12 +73,12 @@ static int exchange(struct api *a, const char *path, const char *type, struct tr
     while (end > 0 && a->server[end - 1] == '/')
         end--;
     (void)snprintf(url, sizeof(url), "%.*s%s", (int)end, a->server, path);
-    req->url = url;
-    req->headers = headers;
-    req->nheaders = *a->authorization ? 2 : 1;
-    req->max_bytes = ANSWER_MAX;
-    req->sink = &sink;
-    int r = tr_http_exchange(a->http, req, &reply, err);
+    req.url = url;
+    req.headers = headers;
+    req.nheaders = *a->authorization ? 2 : 1;
+    req.max_bytes = ANSWER_MAX;
+    req.sink = &sink;
+    int r = tr_http_exchange(a->http, &req, &reply, err);
     if (r < 0)
         return r;
     if (reply.status < 200 || reply.status > 299)
@@ -96,7 +96,7 @@ int api_ask(struct api *a, const char *method, const char *path, const json_t *b
                                   .body_len = text ? strlen(text) : 0,
                                   .body_fd = -1};
 
-    return exchange(a, path, "Content-Type: application/json", &req, ret, err);
+    return exchange(a, path, "Content-Type: application/json", req, ret, err);
 }
 
 int api_upload(struct api *a, const char *path, int fd, uint64_t size, json_t **ret,
@@ -104,7 +104,7 @@ int api_upload(struct api *a, const char *path, int fd, uint64_t size, json_t **
 {
     struct tr_http_request req = {.method = "PUT", .body_fd = fd, .body_size = size};
 
-    return exchange(a, path, "Content-Type: application/zip", &req, ret, err);
+    return exchange(a, path, "Content-Type: application/zip", req, ret, err);
 }
 
 const char *api_key(const char *key, struct tr_buf *found)

@@ -68,33 +68,29 @@ static const struct cli_doc doc = {
 };
 
 /* The package as an open zip file: the file itself, or a folder packed into a file without name. */
-static int open_package(const char *path, int *ret_fd, uint64_t *ret_size, struct tr_err *err)
+static int open_package(const char *dir_or_file, int *ret_fd, uint64_t *ret_size,
+                        struct tr_err *err)
 {
     struct stat st;
-    char hash[TR_SHA256_HEX];
+    char hash[TR_SHA256_HEX], zip[4096];
     tr_autofree char *temp = NULL;
-    tr_autofree char *zip = NULL;
     tr_autoclose int folder = -1;
 
-    if (stat(path, &st) < 0)
-        return tr_fail(err, TR_E_USAGE, errno, "'%.256s'", path);
+    if (stat(dir_or_file, &st) < 0)
+        return tr_fail(err, TR_E_USAGE, errno, "'%.256s'", dir_or_file);
     if (!S_ISDIR(st.st_mode)) {
         *ret_size = (uint64_t)st.st_size;
-        *ret_fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-        return *ret_fd >= 0
-                   ? 0
-                   : tr_fail(err, TR_E_USAGE, S_ISREG(st.st_mode) ? errno : 0,
-                             "'%.256s' is no zip file that can be read, and no folder", path);
+        *ret_fd = S_ISREG(st.st_mode) ? open(dir_or_file, O_RDONLY | O_CLOEXEC) : -1;
+        return *ret_fd >= 0 ? 0
+                            : tr_fail(err, TR_E_USAGE, S_ISREG(st.st_mode) ? errno : 0,
+                                      "'%.256s' is no zip file that can be read, and no folder",
+                                      dir_or_file);
     }
     int r = tr_fs_temp_dir("import", &temp, &folder, err);
     if (r < 0)
         return r;
-    if (asprintf(&zip, "%s/package.zip", temp) < 0) {
-        zip = NULL;
-        r = tr_fail(err, TR_E_NOMEM, 0, "no memory for a package");
-    }
-    if (r >= 0)
-        r = tr_pack_zip(path, zip, hash, ret_size, err);
+    (void)snprintf(zip, sizeof(zip), "%s/package.zip", temp);
+    r = tr_pack_zip(dir_or_file, zip, hash, ret_size, err);
     if (r >= 0 && (*ret_fd = open(zip, O_RDONLY | O_CLOEXEC)) < 0)
         r = tr_fail(err, TR_E_IO, errno, "open '%s'", zip);
     (void)tr_fs_remove_tree(AT_FDCWD, temp, NULL); /* the open file stays */
