@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 
 import pytest
 
@@ -388,7 +389,7 @@ def test_a_worker_that_cannot_work_says_why_in_one_sentence(farm, tmp_path):
     assert code == 3 and "tribunal nats provision" in said
 
 
-def test_jetstream_off_and_wrong_credentials_are_named(tmp_path, judge_cache):
+def test_jetstream_that_is_off_is_named(tmp_path, judge_cache):
     class Off(harness.Nats):
         def command(self):
             return [w for w in super().command() if w != "--jetstream"]
@@ -400,6 +401,29 @@ def test_jetstream_off_and_wrong_credentials_are_named(tmp_path, judge_cache):
         f = Farm(server, f"sqlite:{tmp_path}/s.db", tmp_path, judge_cache)
         code, said = refused(f)
         assert code == 3 and "JetStream is off" in said
+
+
+def test_credentials_are_wanted_checked_and_enough(tmp_path, judge_cache):
+    class Locked(harness.Nats):
+        def command(self):
+            return [*super().command(), "--user", "alice", "--pass", "wonder"]
+
+        def ready(self):
+            with socket.create_connection(("127.0.0.1", self.port), 5):
+                return True
+    with Locked() as server:
+        f = Farm(server, f"sqlite:{tmp_path}/s.db", tmp_path, judge_cache)
+        code, said = refused(f)
+        assert code == 3 and "it wants credentials" in said
+        code, said = refused(f, "--nats-user", "alice", "--nats-password", "x")
+        assert code == 3 and "the user and password are wrong" in said
+        f.env = {"TRIBUNAL_NATS_USER": "alice", "TRIBUNAL_NATS_PASSWORD": "wonder"}
+        f.cli("nats", "provision")
+        worker = f.worker().wait_ready()
+        (tmp_path / "task.json").write_text(json.dumps({**task(), "type": "light"}))
+        f.cli("nats", "publish", tmp_path / "task.json")
+        f.wait_state("s1", "FINISHED")
+        assert worker.stop() == 0
 
 
 def test_without_a_database_it_warns_loudly(farm):
