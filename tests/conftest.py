@@ -7,11 +7,18 @@ test loudly, or fails it when TRIBUNAL_MUST_WORK=1.
 
 import contextlib
 import os
+import signal
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 import harness
+
+# Who runs us in the background (nohup, a shell's &) lets us ignore these, and so would every program
+# that a test starts and then signals.
+for ignored in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
 
 
 def pytest_configure(config):
