@@ -11,7 +11,7 @@ from farm import CODE, task
 
 SOAK = os.environ.get("TRIBUNAL_SOAK") == "1"
 TASKS = 2000 if SOAK else 200
-LIMIT = 1500 if SOAK else 240  # a task met by kills again and again waits out 30 s of lease each time
+LIMIT = 1500 if SOAK else 240
 
 
 class Trouble:
