@@ -13,11 +13,7 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "sample",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, sample),
-     .doc = "print a sample file with every setting and its default",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("sample", sample, "print a sample file with every setting and its default"),
 };
 
 static const struct cli_doc doc = {

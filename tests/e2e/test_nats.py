@@ -619,7 +619,7 @@ def test_dead_letters_are_listed_and_shown(dead):
     lines = good(run(dead, "dlq", "list")).splitlines()
     assert len(lines) == 4
     assert lines[0].split()[0] == "1" and lines[0].endswith("a  retries=3  disk full")
-    assert lines[1].endswith("b  retries=3  no?[2J network")
+    assert lines[1].endswith("b  retries=3  no\\x1b[2J network")
     assert "not JSON" in lines[2]
     assert sequences(dead) == [1, 2, 3, 4]
     assert sequences(dead, "--submit", "a") == [1, 4]
