@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "rt/conf.h"
+#include "rt/conf_common.h"
 
 /* Exit codes of every program (DESIGN: "the command line"). */
 enum {
@@ -79,10 +79,8 @@ struct cli_doc {
 
 /* Options that every subcommand has. */
 struct cli_common {
-    const char *config;
-    int log_level;  /* enum tr_log_level */
-    int log_format; /* enum tr_log_format */
-    int color;      /* 0 auto, 1 always, 2 never */
+    struct tr_common base;
+    int color; /* 0 auto, 1 always, 2 never */
 };
 
 struct cli_run {

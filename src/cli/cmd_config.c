@@ -45,8 +45,8 @@ int cmd_config(int argc, char **argv)
         (void)cli_begin(&run, &doc, &opt, 2, words, &code); /* prints and returns false */
         return code;
     }
-    if (run.common.config)
-        (void)printf("%s: good\n", run.common.config);
+    if (run.common.base.config)
+        (void)printf("%s: good\n", run.common.base.config);
     else
         (void)printf("no configuration file: every setting has its default; see --sample\n");
     return code;

@@ -223,8 +223,7 @@ static int run(struct worker *w)
 {
     struct tr_err err = TR_ERR_INIT;
 
-    tr_log_setup(STDERR_FILENO, (enum tr_log_format)w->o.log_format,
-                 (enum tr_log_level)w->o.log_level);
+    tr_common_log(&w->o.common);
     if (open_worker(w, &err) < 0)
         return fail(&err);
     if (w->http)
