@@ -310,8 +310,12 @@ def test_a_message_delivered_too_often_is_found_and_buried(farm):
     """JetStream itself only stops delivering it."""
     f = farm(ack_wait=0.3, max_deliver=2)
     f.put(task())
+
+    def take():
+        with f.nats.client() as client:
+            return client.request("$JS.API.CONSUMER.MSG.NEXT.JUDGE_TASKS.judge-light", {"batch": 1, "no_wait": True})
     for _ in range(2):  # somebody takes it and never answers
-        f.wait(lambda: f.ask("CONSUMER.MSG.NEXT.JUDGE_TASKS.judge-light", {"batch": 1, "no_wait": True}), 5, "it")
+        f.wait(take, 20, "the message")
     f.worker().wait_ready()
     f.put(task("good"))
     f.wait_state("good", "FINISHED")
