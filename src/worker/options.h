@@ -21,7 +21,7 @@ struct worker_options {
     const char *db;
     const char *retry_delays;
     int64_t watchdog_us, grace_us, drain_us, backlog;
-    bool progress, migrate;
+    bool progress, migrate, wait;
     /* logs and data */
     const char *log_store, *spool, *state;
     uint64_t log_bytes;

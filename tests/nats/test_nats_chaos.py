@@ -38,7 +38,8 @@ class Trouble:
 
     def __exit__(self, *_):
         self._stop.set()
-        self._thread.join(60)
+        self._thread.join(300)  # a cluster without its leader takes its time
+        assert not self._thread.is_alive(), "the trouble does not end"
         assert self.failed is None, self.failed
         assert self.count > 0, "the work was done before the first trouble"
 
