@@ -13,30 +13,12 @@
 #include "base/log.h"
 #include "cli/nats_opts.h"
 #include "cli/slot.h"
+#include "rt/program_opts.h"
 
-static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
-static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 static const struct tr_conf_item common_items[] = {
-    {.name = "config",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct cli_common, config),
-     .unit = "FILE",
-     .doc = "read settings from this file",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "log-level",
-     .type = TR_CONF_CHOICE,
-     .at = offsetof(struct cli_common, log_level),
-     .fallback = "info",
-     .choices = log_levels,
-     .doc = "how much to log"},
-    {.name = "log-format",
-     .type = TR_CONF_CHOICE,
-     .at = offsetof(struct cli_common, log_format),
-     .fallback = "text",
-     .choices = log_formats,
-     .doc = "log lines for people or for machines"},
+    PROGRAM_ITEMS(struct cli_common),
     {.name = "color",
      .type = TR_CONF_CHOICE,
      .at = offsetof(struct cli_common, color),

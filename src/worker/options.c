@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "nats/names.h"
+#include "rt/program_opts.h"
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): names of members cannot be in parentheses */
 #define AT(member) offsetof(struct worker_options, member)
@@ -37,16 +38,8 @@
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
-static const char *const log_formats[] = {"text", "json", NULL};
-
 const struct tr_conf_item worker_items[] = {
-    {.name = "config",
-     .type = TR_CONF_STRING,
-     .at = AT(config),
-     .unit = "FILE",
-     .doc = "read settings from this file",
-     .flags = TR_CONF_CLI_ONLY},
+    PROGRAM_ITEMS(struct worker_options),
     TEXT("worker-id", worker_id, "ID", "name of this worker in rows and events [host name:pid]"),
     {.name = "consumer",
      .type = TR_CONF_STRING,
@@ -61,18 +54,6 @@ const struct tr_conf_item worker_items[] = {
      .unit = "N",
      .doc = "tasks at once; 0: 2 for judge-light, 1 for judge-heavy"},
     NATS_ITEMS(struct worker_options, nats),
-    {.name = "log-level",
-     .type = TR_CONF_CHOICE,
-     .at = AT(log_level),
-     .fallback = "info",
-     .choices = log_levels,
-     .doc = "how much to log"},
-    {.name = "log-format",
-     .type = TR_CONF_CHOICE,
-     .at = AT(log_format),
-     .fallback = "text",
-     .choices = log_formats,
-     .doc = "log lines for people or for machines"},
     TEXT(
         "db", db, "URL",
         "database of the submissions, shared by all workers: sqlite:PATH, postgres://…, mysql://…"),
