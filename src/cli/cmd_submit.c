@@ -21,8 +21,9 @@
 #include "model/limits.h"
 
 struct options {
-    const char *server, *key, *problem, *lang, *languages, *user;
-    bool wait, json;
+    const char *problem, *lang, *languages, *user;
+    struct api_options api;
+    bool wait;
 };
 
 static const struct tr_conf_item items[] = {
@@ -33,18 +34,6 @@ static const struct tr_conf_item items[] = {
      .unit = "ID",
      .doc = "the problem's id on the server",
      .flags = TR_CONF_CLI_ONLY | TR_CONF_REQUIRED},
-    {.name = "server",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, server),
-     .fallback = "http://127.0.0.1:8080",
-     .unit = "URL",
-     .doc = "the controller"},
-    {.name = "key",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, key),
-     .unit = "KEY",
-     .doc = "API key; default: tribunal-data/admin.key, when there is one",
-     .flags = TR_CONF_SECRET},
     {.name = "lang",
      .letter = 'l',
      .type = TR_CONF_STRING,
@@ -69,11 +58,7 @@ static const struct tr_conf_item items[] = {
      .fallback = "true",
      .doc = "wait for the verdict; --no-wait prints the submission's id and leaves",
      .flags = TR_CONF_CLI_ONLY},
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, json),
-     .doc = "print one JSON document",
-     .flags = TR_CONF_CLI_ONLY},
+    API_ITEMS(struct options, api),
 };
 
 static const struct cli_doc doc = {
@@ -213,10 +198,10 @@ static int submit(const struct options *o, const char *file, struct api *a, int 
                     body, &row, err);
     tr_autofree char *id = r < 0 ? NULL : strdup(text_of(row, "submit_id"));
     if (r >= 0 && o->wait && id)
-        r = follow(a, id, o->json, &row, err);
+        r = follow(a, id, o->api.json, &row, err);
     if (r < 0)
         return r;
-    if (o->json) {
+    if (o->api.json) {
         (void)json_dumpf(row, stdout, JSON_INDENT(2));
         (void)printf("\n");
         *ret_exit = !o->wait || strcmp(text_of(row, "verdict"), "AC") == 0 ? CLI_OK : CLI_NOT_OK;
@@ -231,16 +216,14 @@ static int submit(const struct options *o, const char *file, struct api *a, int 
 int cmd_submit(int argc, char **argv)
 {
     TR_CLEANUP(cli_end) struct cli_run run;
-    TR_CLEANUP(tr_buf_done) struct tr_buf found;
     TR_CLEANUP(api_close) struct api api = {0};
     struct options o = {0};
     struct tr_err err = TR_ERR_INIT;
     int code = CLI_OK;
 
-    tr_buf_init(&found, 4096);
     if (!cli_begin(&run, &doc, &o, argc, argv, &code))
         return code;
-    int r = api_open(&api, o.server, api_key(o.key, &found), &err);
+    int r = api_open(&api, &o.api, &err);
     if (r >= 0)
         r = submit(&o, run.conf.args[0], &api, &code, &err);
     return r < 0 ? cli_fail(&run, &err) : code;
