@@ -20,21 +20,27 @@ int api_open(struct api *a, const struct api_options *o, struct tr_err *err)
 {
     const struct tr_http_conf conf = {
         .stall_us = 90000000, .timeout_us = 90000000, .ca_file = o->ca};
-    TR_CLEANUP(tr_buf_done) struct tr_buf found;
-    const char *key = o->key;
 
     *a = (struct api){.server = o->server};
     if (strncmp(o->server, "http://", 7) != 0 && strncmp(o->server, "https://", 8) != 0)
         return tr_fail(err, TR_E_USAGE, 0,
                        "--server '%.80s': expected an address such as http://127.0.0.1:8080",
                        o->server);
-    tr_buf_init(&found, 4096);
-    if (!key && tr_fs_read_file("tribunal-data/admin.key", &found, NULL) >= 0)
-        key = found.data;
-    if (key)
+    if (o->key)
         (void)snprintf(a->authorization, sizeof(a->authorization), "Authorization: Bearer %.*s",
-                       (int)strcspn(key, "\r\n"), key);
+                       (int)strcspn(o->key, "\r\n"), o->key);
     return tr_http_new(&conf, &a->http, err);
+}
+
+int api_open_by(struct api *a, const struct api_options *o, struct tr_err *err)
+{
+    TR_CLEANUP(tr_buf_done) struct tr_buf found;
+    struct api_options with = *o;
+
+    tr_buf_init(&found, 4096);
+    if (!o->key && tr_fs_read_file("tribunal-data/admin.key", &found, NULL) >= 0)
+        with.key = found.data;
+    return api_open(a, &with, err);
 }
 
 void api_close(struct api *a)

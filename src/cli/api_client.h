@@ -8,8 +8,31 @@
 #include <jansson.h>
 
 #include "base/buf.h"
+#include "cli/cli.h"
 #include "net/http.h"
-#include "rt/conf.h"
+
+/* Where a command finds its controller: `api` in the `struct options` of the file that has the
+ * rows. */
+struct api_options {
+    const char *server, *key, *ca;
+};
+
+#define API_ITEM_SERVER                                                                            \
+    {                                                                                              \
+        .name = "server", .type = TR_CONF_STRING, .at = offsetof(struct options, api.server),      \
+        .fallback = "http://127.0.0.1:8080", .unit = "URL", .doc = "the controller"                \
+    }
+#define API_ITEM_KEY(whose_)                                                                       \
+    {                                                                                              \
+        .name = "key", .type = TR_CONF_STRING, .at = offsetof(struct options, api.key),            \
+        .unit = "KEY", .flags = TR_CONF_SECRET,                                                    \
+        .doc = "API key" whose_ "; default: tribunal-data/admin.key, when there is one"            \
+    }
+#define API_ITEM_CA                                                                                \
+    {                                                                                              \
+        .name = "http-ca", .type = TR_CONF_STRING, .at = offsetof(struct options, api.ca),         \
+        .unit = "FILE", .doc = "certificates to trust for https; default: the system's"            \
+    }
 
 struct api {
     struct tr_http *http;
@@ -17,40 +40,10 @@ struct api {
     char authorization[160];
 };
 
-/* What every subcommand that asks a controller can be told; `json` is its own to obey. */
-struct api_options {
-    const char *server, *key, *ca;
-    bool json;
-};
-
-/* NOLINTBEGIN(bugprone-macro-parentheses): names of types and members cannot be in parentheses */
-#define API_ITEMS(owner, member)                                                                   \
-    {.name = "server",                                                                             \
-     .type = TR_CONF_STRING,                                                                       \
-     .at = offsetof(owner, member.server),                                                         \
-     .fallback = "http://127.0.0.1:8080",                                                          \
-     .unit = "URL",                                                                                \
-     .doc = "the controller"},                                                                     \
-        {.name = "key",                                                                            \
-         .type = TR_CONF_STRING,                                                                   \
-         .at = offsetof(owner, member.key),                                                        \
-         .unit = "KEY",                                                                            \
-         .doc = "API key; default: tribunal-data/admin.key, when there is one",                    \
-         .flags = TR_CONF_SECRET},                                                                 \
-        {.name = "http-ca",                                                                        \
-         .type = TR_CONF_STRING,                                                                   \
-         .at = offsetof(owner, member.ca),                                                         \
-         .unit = "FILE",                                                                           \
-         .doc = "certificates to trust for https; default: the system's"},                         \
-    {                                                                                              \
-        .name = "json", .type = TR_CONF_BOOL, .at = offsetof(owner, member.json),                  \
-        .doc = "print one JSON document", .flags = TR_CONF_CLI_ONLY                                \
-    }
-/* NOLINTEND(bugprone-macro-parentheses) */
-
-/* Without a key: the one that `tribunal serve` left in this folder, or none; the server may let us
- * in all the same. The texts of `o` must outlive `a`. */
+/* Without a key the server may let us in all the same. The texts must outlive `a`. */
 int api_open(struct api *a, const struct api_options *o, struct tr_err *err);
+/* The same, where no key is given with the one that `tribunal serve` left in this folder. */
+int api_open_by(struct api *a, const struct api_options *o, struct tr_err *err);
 void api_close(struct api *a);
 
 /* One request; body may be NULL. Returns the status and the document (the caller's), or TR_E_*. An

@@ -13,12 +13,12 @@
 #include "base/log.h"
 #include "cli/nats_opts.h"
 #include "cli/slot.h"
-#include "rt/program_opts.h"
 
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 static const struct tr_conf_item common_items[] = {
-    PROGRAM_ITEMS(struct cli_common),
+    TR_CONFIG_ITEM(struct cli_common, base),
+    TR_LOG_ITEMS(struct cli_common, base),
     {.name = "color",
      .type = TR_CONF_CHOICE,
      .at = offsetof(struct cli_common, color),
@@ -133,8 +133,7 @@ bool cli_begin(struct cli_run *run, const struct cli_doc *doc, void *into, int a
         *ret_exit = CLI_OK;
         return false;
     }
-    tr_log_setup(STDERR_FILENO, (enum tr_log_format)run->common.log_format,
-                 (enum tr_log_level)run->common.log_level);
+    tr_common_log(&run->common.base);
     return true;
 }
 

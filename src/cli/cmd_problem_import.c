@@ -16,24 +16,23 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "cli/api_client.h"
-#include "cli/cli.h"
 #include "cli/commands.h"
 #include "codec/json.h"
 #include "data/pack.h"
 
 struct options {
-    const char *id;
     struct api_options api;
+    const char *id;
+    bool json;
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "id",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, id),
-     .unit = "ID",
-     .doc = "the problem's id on the server; default: the folder's or file's name",
-     .flags = TR_CONF_CLI_ONLY},
-    API_ITEMS(struct options, api),
+    CLI_TEXT("id", id, NULL, "ID",
+             "the problem's id on the server; default: the folder's or file's name"),
+    API_ITEM_SERVER,
+    API_ITEM_KEY(" of an admin"),
+    API_ITEM_CA,
+    CLI_FLAG("json", json, "print the problem as one JSON document"),
 };
 
 static const struct cli_doc doc = {
@@ -93,13 +92,6 @@ static char *name_of(const char *path)
     return name;
 }
 
-static const char *text_of(const json_t *o, const char *name)
-{
-    const char *s = json_string_value(json_object_get(o, name));
-
-    return s ? s : "";
-}
-
 /* What is odd in it, though it can be used. */
 static void show_findings(const json_t *problem)
 {
@@ -108,7 +100,7 @@ static void show_findings(const json_t *problem)
 
     json_array_foreach(json_object_get(problem, "findings"), i, v)
     {
-        (void)printf("  %s: %s\n", text_of(v, "level"), text_of(v, "message"));
+        (void)printf("  %s: %s\n", tr_json_word(v, "level"), tr_json_word(v, "message"));
     }
 }
 
@@ -134,12 +126,12 @@ static int import_package(const struct options *o, const char *path, struct api 
     r = api_upload(a, address, fd, size, &problem, err);
     if (r < 0)
         return r;
-    if (o->api.json) {
+    if (o->json) {
         (void)json_dumpf(problem, stdout, JSON_INDENT(2));
         (void)printf("\n");
     } else {
         (void)printf("%s: %s, version %.12s\n", id, r == 201 ? "new" : "updated",
-                     text_of(problem, "version"));
+                     tr_json_word(problem, "version"));
         show_findings(problem);
     }
     return 0;
@@ -155,7 +147,7 @@ int cmd_problem_import(int argc, char **argv)
 
     if (!cli_begin(&run, &doc, &o, argc, argv, &code))
         return code;
-    int r = api_open(&api, &o.api, &err);
+    int r = api_open_by(&api, &o.api, &err);
     if (r >= 0)
         r = import_package(&o, run.conf.args[0], &api, &err);
     return r < 0 ? cli_fail(&run, &err) : CLI_OK;

@@ -26,9 +26,8 @@
 #include "controller/route.h"
 #include "controller/server.h"
 #include "controller/setaside.h"
-#include "rt/conf.h"
+#include "rt/conf_common.h"
 #include "rt/notify.h"
-#include "rt/program_opts.h"
 
 enum {
     EXIT_USAGE = 2,
@@ -38,15 +37,15 @@ enum {
 };
 
 struct settings {
-    const char *config;
-    int log_level, log_format;
+    struct tr_common common;
     struct ctl_conf ctl;
 };
 
 #define AT(member) offsetof(struct settings, member)
 
 static const struct tr_conf_item items[] = {
-    PROGRAM_ITEMS(struct settings),
+    TR_CONFIG_ITEM(struct settings, common),
+    TR_LOG_ITEMS(struct settings, common),
     {.name = "listen",
      .type = TR_CONF_STRING,
      .at = AT(ctl.listen),
@@ -345,8 +344,7 @@ int main(int argc, char **argv)
     } else if (r >= 0 && s.ctl.routes) {
         route_print();
     } else if (r >= 0 && (r = finish_conf(&s.ctl, &conf.arena, &err)) >= 0) {
-        tr_log_setup(STDERR_FILENO, (enum tr_log_format)s.log_format,
-                     (enum tr_log_level)s.log_level);
+        tr_common_log(&s.common);
         ctl.conf = s.ctl;
         ctl.one_writer = strncmp(s.ctl.db, "sqlite:", 7) == 0;
         raise_files(s.ctl.max_connections);

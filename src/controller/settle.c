@@ -97,6 +97,8 @@ static int finish(struct settle_op *o, struct tr_store *st, struct tr_err *err)
     if (r < 0)
         return r;
     o->outcome = OUT_FINISHED;
+    if (r == TR_MOVED_BEFORE)
+        return 0;
     r = forgive(tq_ack(tr_store_queue(st), o->run->job, o->verdict, strlen(o->verdict), err));
     return r < 0 ? r : tell(st, o, "FINISHED", NULL, err);
 }
@@ -126,6 +128,8 @@ static int release(struct settle_op *o, struct tr_store *st, struct tr_err *err)
     if (r < 0)
         return r;
     o->outcome = OUT_RETURNED;
+    if (r == TR_MOVED_BEFORE)
+        return 0;
     r = forgive(tq_release(tr_store_queue(st), o->run->job, err));
     return r < 0 || !crash ? r : tell(st, o, "PENDING", o->why, err);
 }

@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "nats/names.h"
-#include "rt/program_opts.h"
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): names of members cannot be in parentheses */
 #define AT(member) offsetof(struct worker_options, member)
@@ -39,7 +38,7 @@
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 const struct tr_conf_item worker_items[] = {
-    PROGRAM_ITEMS(struct worker_options),
+    TR_CONFIG_ITEM(struct worker_options, common),
     TEXT("worker-id", worker_id, "ID", "name of this worker in rows and events [host name:pid]"),
     {.name = "consumer",
      .type = TR_CONF_STRING,
@@ -54,6 +53,7 @@ const struct tr_conf_item worker_items[] = {
      .unit = "N",
      .doc = "tasks at once; 0: 2 for judge-light, 1 for judge-heavy"},
     NATS_ITEMS(struct worker_options, nats),
+    TR_LOG_ITEMS(struct worker_options, common),
     TEXT(
         "db", db, "URL",
         "database of the submissions, shared by all workers: sqlite:PATH, postgres://…, mysql://…"),
@@ -62,6 +62,11 @@ const struct tr_conf_item worker_items[] = {
      .at = AT(migrate),
      .fallback = "true",
      .doc = "make and update the tables"},
+    {.name = "wait",
+     .type = TR_CONF_BOOL,
+     .at = AT(wait),
+     .fallback = "true",
+     .doc = "at the start wait for NATS, its streams and the database; --no-wait: end instead"},
     TEXT("retry-delays", retry_delays, "TIMES",
          "pauses after faults, one for each retry [5s,10s,30s; heavy: 10s,30s,60s]"),
     TIME("watchdog", watchdog_us, "30s", 10000, "time between two looks for lost tasks"),
