@@ -81,6 +81,55 @@ def test_a_row_after_its_events(row):
     assert {key: got.get(key) for key in expected} == expected
 
 
+CALM = {"judges": 1, "slots": 2, "busy": 1, "pending": 0, "oldest_s": 0, "dead": 0, "finished_per_minute": 60}
+QUEUE = {"name": "judge.normal.heavy.cpp17", "language": "cpp17", "ready": 3, "judges": 1, "paused": False}
+
+# label: the numbers, the queues, what is set aside; the tone, the headline, the troubles
+HEALTH = {
+    "nothing to do": ({}, [], [], ("ok", "fine", [])),
+    "work in hand": ({"pending": 5, "oldest_s": 4}, [QUEUE], [], ("ok", "busy", [])),
+    "a minute behind": ({"pending": 90, "oldest_s": 61}, [QUEUE], [], ("warn", "late", [])),
+    "an old number of an empty queue": ({"oldest_s": 99}, [], [], ("ok", "fine", [])),
+    "no judge": ({"judges": 0, "slots": 0}, [QUEUE | {"judges": 0}], [], ("bad", "stopped", ["nojudge"])),
+    "nobody has the language": ({"pending": 3}, [QUEUE | {"judges": 0}], [], ("bad", "stopped", ["unserved"])),
+    "nobody has it, and nothing waits": ({}, [QUEUE | {"judges": 0, "ready": 0}], [], ("ok", "fine", [])),
+    "paused": ({"pending": 3}, [QUEUE | {"paused": True}], [], ("ok", "busy", ["paused"])),
+    "set aside, and a dead letter": ({"dead": 1}, [], [{"kind": "problem", "name": "x"}], ("ok", "fine", ["aside", "dead"])),
+}
+
+
+@pytest.mark.parametrize("row", HEALTH)
+def test_health_is_one_word_and_its_reasons(row):
+    now, queues, asides, expected = HEALTH[row]
+    got = run("health.js", "m.health(...a)", CALM | now, queues, asides)
+    assert (got["tone"], got["key"], [one["key"] for one in got["list"]]) == expected
+
+
+def test_how_long_a_submission_waits_yet():
+    assert run("health.js", "m.waitFor(30, a[0])", CALM) == 30  # sixty a minute
+    assert run("health.js", "m.waitFor(0, a[0])", CALM) == 0  # a slot is free
+    assert run("health.js", "m.waitFor(5, a[0])", CALM | {"finished_per_minute": 0}) is None
+
+
+# label: what is set aside, the judges, the queues; why the submission is not started
+HELD = {
+    "its turn has not come": ([], 1, [QUEUE], ""),
+    "no judge": ([], 0, [QUEUE], "nojudge"),
+    "its queue is paused": ([], 1, [QUEUE | {"paused": True}], "paused"),
+    "nobody has its language": ([], 1, [QUEUE | {"judges": 0}], "unserved"),
+    "another language's queue is paused": ([], 1, [QUEUE, QUEUE | {"language": "go", "paused": True}], ""),
+    "its problem is set aside": ([{"kind": "problem", "name": "p"}], 1, [QUEUE], "aside"),
+    "a language of the problem's name is": ([{"kind": "language", "name": "p"}], 1, [QUEUE], ""),
+}
+
+
+@pytest.mark.parametrize("row", HELD)
+def test_why_a_submission_waits(row):
+    asides, judges, queues, expected = HELD[row]
+    assert run("health.js", "m.held({problem: 'p', language: 'cpp17'}, ...a)", CALM | {"judges": judges},
+               queues, asides) == expected
+
+
 def test_a_list_of_rows_has_a_ceiling():
     assert run("rows.js", "(() => { const r = new m.Rows(3); for (let i = 0; i < 10; i++)"
                " r.apply({type: 'status_change', submit_id: 's' + i, status: 'PENDING'});"

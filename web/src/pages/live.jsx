@@ -11,6 +11,7 @@ import { useHydrate } from "../core/hydrate.js";
 import { useFrame } from "../core/frame.js";
 import { Empty, Failed, Panel, Skeleton, Slots } from "../ui/bits.jsx";
 import { Chart, Legend } from "../ui/chart.jsx";
+import { Health } from "../ui/health.jsx";
 import { Icon } from "../ui/icons.jsx";
 import { RowTable } from "../ui/rowtable.jsx";
 
@@ -149,6 +150,7 @@ export function LivePage() {
   return (
     <>
       <h1 class="sr">{t("nav.live")}</h1>
+      <Health />
       <Tiles now={now} />
       <Charts />
       <Panel title={t("live.latest")} id="latest" side={<a href="/submissions">{t("live.all")}</a>}>

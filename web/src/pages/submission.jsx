@@ -9,6 +9,7 @@ import { can } from "../core/me.js";
 import { FINAL, after, stripOf } from "../core/rows.js";
 import { Action, Failed, Name, Panel, Skeleton, Text } from "../ui/bits.jsx";
 import { ask, attempt } from "../ui/dialogs.jsx";
+import { Waiting } from "../ui/health.jsx";
 import { Chip, Strip, stateOf, verdictName } from "../ui/verdict.jsx";
 import { Timeline } from "./timeline.jsx";
 import { Tests } from "./tests.jsx";
@@ -111,9 +112,7 @@ function Facts({ row, judge }) {
 }
 
 function Why({ row }) {
-  if (row.status === "PENDING") {
-    return <p class="why">{row.queue_position === undefined ? t("why.pending") : t("why.position", { n: f.count(row.queue_position) })}</p>;
-  }
+  if (row.status === "PENDING") return <Waiting row={row} />;
   if (row.status === "DLQ") return <p class="why bad">{t("why.dead")} {can("read") && <a href="/dead-letters">{t("nav.dead")}</a>}</p>;
   if (row.status === "SYSTEM_ERROR") return <p class="why">{t("why.retry")}</p>;
   const text = row.result?.text;
