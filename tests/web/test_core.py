@@ -68,6 +68,9 @@ EVENTS = {
         [{"type": "progress", "stage": "running", "done": 1, "total": 3, "cases": [{"id": 1, "status": "WA"}]},
          {"type": "result", "result": {"verdict": "WA", "total_test": 3, "accepted_test": 0}}],
         {"verdict": "WA", "strip": "WSS"}),
+    "a result brings the tests that nobody heard of": (
+        [{"type": "result", "result": {"verdict": "WA", "total_test": 3, "accepted_test": 1, "strip": "AWS"}}],
+        {"verdict": "WA", "strip": "AWS"}),
     "a test out of range is ignored": (
         [{"type": "progress", "stage": "running", "done": 1, "total": 1, "cases": [{"id": 999999, "status": "AC"}]}],
         {"strip": "."}),
@@ -79,6 +82,37 @@ def test_a_row_after_its_events(row):
     events, expected = EVENTS[row]
     got = run("rows.js", "a[0].reduce((row, e) => m.after(row, {submit_id: 's', ...e}), undefined)", events)
     assert {key: got.get(key) for key in expected} == expected
+
+
+# label: what the API says; what the row then says
+ROWS = {
+    "finished": ({"status": "FINISHED", "strip": "AW", "time_limit_ms": 1000, "memory_limit_kb": 65536},
+                 {"strip": "AW", "limits": {"time_ms": 1000, "memory_kb": 65536}}),
+    "running": ({"status": "RUNNING", "progress": {"stage": "running", "done": 1, "total": 3, "strip": "A.."}},
+                {"stage": "running", "done": 1, "total_test": 3, "strip": "A.."}),
+    "finished by an older version": ({"status": "FINISHED"}, {"strip": None, "limits": None}),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_of_the_api(row):
+    said, expected = ROWS[row]
+    got = run("rows.js", "m.rowOf(a[0])", {"submit_id": "s", **said})
+    assert {key: got.get(key) for key in expected} == expected
+
+
+# label: tests done as heard by events, as read after them; what is shown
+READINGS = {"events were quicker": (3, 2, 3), "the reading is newer": (1, 2, 2)}
+
+
+@pytest.mark.parametrize("row", READINGS)
+def test_a_reading_takes_no_tests_away(row):
+    heard, read, shown = READINGS[row]
+    [got] = run("rows.js", "(() => { const r = new m.Rows(3); const s = {submit_id: 's', status: 'RUNNING'};"
+                " r.load([{...s, progress: {stage: 'running', done: a[0], total: 4, strip: 'A'.repeat(a[0])}}]);"
+                " r.load([{...s, progress: {stage: 'running', done: a[1], total: 4, strip: 'A'.repeat(a[1])}}]);"
+                " return r.list(); })()", heard, read)
+    assert (got["done"], got["strip"]) == (shown, "A" * shown)
 
 
 CALM = {"judges": 1, "slots": 2, "busy": 1, "pending": 0, "oldest_s": 0, "dead": 0, "finished_per_minute": 60}

@@ -8,6 +8,7 @@ import { useNow } from "../core/now.js";
 import { plain } from "../core/visible.js";
 import { Icon } from "./icons.jsx";
 
+const COUNTED = 1000; // the server counts no further
 const ICONS = { ok: "check", warn: "warn", bad: "cross" };
 
 /* Queues and what is set aside: they say why something waits. */
@@ -22,7 +23,8 @@ function about(seconds) {
   if (seconds === null || seconds === undefined) return "";
   if (seconds < 1) return t("health.soon");
   const step = seconds < 10 ? 1 : seconds < 60 ? 5 : seconds < 600 ? 30 : 300;
-  return t("health.about", { time: f.seconds(Math.ceil(seconds / step) * step) });
+  const round = Math.ceil(seconds / step) * step;
+  return t("health.about", { time: round < 60 ? t("time.s", { n: round }) : f.seconds(round) });
 }
 
 /* Is it healthy, how long until a verdict, and why. */
@@ -63,7 +65,8 @@ export function Waiting({ row }) {
   const time = ahead === undefined || !now ? "" : about(waitFor(ahead, now));
   return (
     <p class="why">
-      {ahead === undefined ? t("why.pending") : ahead === 0 ? t("why.next") : t("why.position", { n: f.count(ahead) })}
+      {ahead === undefined ? t("why.pending") : ahead === 0 ? t("why.next")
+        : t(ahead < COUNTED ? "why.position" : "why.many", { n: f.count(ahead) })}
       {time && ` ${t("why.time", { time })}`}
     </p>
   );
