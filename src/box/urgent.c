@@ -5,7 +5,7 @@
  * Two things make a deadline late. The watcher waits for a CPU that others fill: with the lowest
  * real-time priority it does not. And the kernel books the time of a running thread at ticks (4 or
  * 10 ms apart) or when its CPU switches to somebody else, so that each CPU can hide a tick: going
- * to a CPU makes it switch. Decision 0209 has the measurements.
+ * to a CPU makes it switch. Decision 0212 has the measurements.
  *
  * Only who is root outside can give that priority, so the helper does; we give it back before
  * anything that takes long. The calls pass the filter with the key only; see seccomp.c.
