@@ -31,6 +31,16 @@ int api_open(struct api *a, const char *server, const char *key, struct tr_err *
     return tr_http_new(&conf, &a->http, err);
 }
 
+int api_open_by(struct api *a, const struct api_options *o, struct tr_err *err)
+{
+    TR_CLEANUP(tr_buf_done) struct tr_buf found;
+
+    tr_buf_init(&found, 4096);
+    if (!o->key)
+        (void)tr_fs_read_file("tribunal-data/admin.key", &found, NULL);
+    return api_open(a, o->server, o->key ? o->key : found.data, err);
+}
+
 void api_close(struct api *a)
 {
     tr_http_free(a->http);
@@ -105,11 +115,4 @@ int api_upload(struct api *a, const char *path, int fd, uint64_t size, json_t **
     struct tr_http_request req = {.method = "PUT", .body_fd = fd, .body_size = size};
 
     return exchange(a, path, "Content-Type: application/zip", req, ret, err);
-}
-
-const char *api_key(const char *key, struct tr_buf *found)
-{
-    if (key || tr_fs_read_file("tribunal-data/admin.key", found, NULL) < 0)
-        return key;
-    return found->data;
 }

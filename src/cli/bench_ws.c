@@ -36,11 +36,7 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, json),
-     .doc = "print one JSON document",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("json", json, "print one JSON document"),
     {.name = "program",
      .type = TR_CONF_STRING,
      .at = offsetof(struct options, program),

@@ -25,7 +25,7 @@
 #include "controller/route.h"
 #include "controller/server.h"
 #include "controller/setaside.h"
-#include "rt/conf.h"
+#include "rt/conf_common.h"
 #include "rt/notify.h"
 
 enum {
@@ -36,35 +36,15 @@ enum {
 };
 
 struct settings {
-    const char *config;
-    int log_level, log_format;
+    struct tr_common common;
     struct ctl_conf ctl;
 };
-
-static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
-static const char *const log_formats[] = {"text", "json", NULL};
 
 #define AT(member) offsetof(struct settings, member)
 
 static const struct tr_conf_item items[] = {
-    {.name = "config",
-     .type = TR_CONF_STRING,
-     .at = AT(config),
-     .unit = "FILE",
-     .doc = "read settings from this file",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "log-level",
-     .type = TR_CONF_CHOICE,
-     .at = AT(log_level),
-     .fallback = "info",
-     .choices = log_levels,
-     .doc = "how much to log"},
-    {.name = "log-format",
-     .type = TR_CONF_CHOICE,
-     .at = AT(log_format),
-     .fallback = "text",
-     .choices = log_formats,
-     .doc = "log lines for people or for machines"},
+    TR_CONFIG_ITEM(struct settings, common),
+    TR_LOG_ITEMS(struct settings, common),
     {.name = "listen",
      .type = TR_CONF_STRING,
      .at = AT(ctl.listen),
@@ -359,8 +339,7 @@ int main(int argc, char **argv)
     } else if (r >= 0 && s.ctl.routes) {
         route_print();
     } else if (r >= 0 && (r = finish_conf(&s.ctl, &conf.arena, &err)) >= 0) {
-        tr_log_setup(STDERR_FILENO, (enum tr_log_format)s.log_format,
-                     (enum tr_log_level)s.log_level);
+        tr_common_log(&s.common);
         ctl.conf = s.ctl;
         ctl.one_writer = strncmp(s.ctl.db, "sqlite:", 7) == 0;
         raise_files(s.ctl.max_connections);

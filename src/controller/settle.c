@@ -100,6 +100,8 @@ static int finish(struct settle_op *o, struct tr_store *st, struct tr_err *err)
     if (r < 0)
         return r;
     o->outcome = OUT_FINISHED;
+    if (r == TR_MOVED_BEFORE)
+        return 0;
     r = forgive(tq_ack(tr_store_queue(st), o->run->job, o->verdict, strlen(o->verdict), err));
     return r < 0 ? r : add_event(st, o, "result", "FINISHED", NULL, err);
 }
@@ -140,6 +142,8 @@ static int release(struct settle_op *o, struct tr_store *st, struct tr_err *err)
     if (r < 0)
         return r;
     o->outcome = OUT_RETURNED;
+    if (r == TR_MOVED_BEFORE)
+        return 0;
     r = forgive(tq_release(tr_store_queue(st), o->run->job, err));
     return r < 0 || !crash ? r : add_event(st, o, "status_change", "PENDING", o->why, err);
 }

@@ -9,6 +9,7 @@
  *   nats_out.c    the thread that publishes and settles
  *   nats_event.c  the JSON of events
  *   nats_watch.c  watchdog, backlog, advisories
+ *   nats_orphan.c logs of workers that died
  */
 #ifndef SOURCE_NATS_PRIVATE_H
 #define SOURCE_NATS_PRIVATE_H
@@ -163,6 +164,9 @@ void event_id(const struct delivery *d, const char *what, char *out, size_t size
 int watch_open(struct src *s, struct tr_err *err);
 void watch_close(struct src *s);
 void watch_look(struct src *s);
+
+/* ---- nats_orphan.c ---- */
+void orphans_look(struct src *s);
 
 /* Publish and do not wait: for what may be lost. */
 void src_say(struct src *s, const char *subject, char *bytes);

@@ -183,7 +183,7 @@ static int in_tx(struct sql_run *w, int (*step)(struct sql_run *w, struct tr_err
             r = said;
         }
         tr_store_rollback(w->st);
-        /* Unsure of a commit: the same step again finds its row moved, and says LOST. */
+        /* Unsure of a commit: the same step again finds out what became of it. */
         int class = tr_err_class(r);
         if (class != TR_E_RETRY && class != TR_E_ABORT && class != TR_E_UNSURE)
             break;
@@ -218,6 +218,8 @@ static int finish(struct sql_run *w, struct tr_err *err)
                                .result = text,
                                .result_len = strlen(text)};
     r = tr_store_finish(w->st, w->submit_id, w->start.run_lease, &v, err);
+    if (r == TR_MOVED_BEFORE)
+        return 0;
     if (r >= 0)
         r = tq_ack(tr_store_queue(w->st), w->job->ref, t->verdict, strlen(t->verdict), err);
     return r < 0 ? r : tell(w, "result", "FINISHED", NULL, result, t->score, err);
@@ -253,7 +255,7 @@ static int give_back(struct sql_run *w, struct tr_err *err)
 {
     int r = tr_store_release(w->st, w->submit_id, w->start.run_lease, false, err);
 
-    return r < 0 ? r : tq_release(tr_store_queue(w->st), w->job->ref, err);
+    return r != TR_MOVED ? r : tq_release(tr_store_queue(w->st), w->job->ref, err);
 }
 
 static int cancel(struct sql_run *w, struct tr_err *err)

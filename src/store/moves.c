@@ -3,7 +3,7 @@
  * moves.c - everything that happens to a submission after its start, each one conditional update.
  *
  * An update that matches no row is looked into: a move that has happened already by the very same
- * run (its commit's answer was lost) is a success, everything else is TR_E_LOST.
+ * run (its commit's answer was lost) is TR_MOVED_BEFORE, everything else is TR_E_LOST.
  */
 #include <string.h>
 
@@ -44,7 +44,7 @@ static int no_row(struct tr_store *st, const struct moving *m, struct tr_err *er
     if (r >= 0) {
         bool done = m->run_lease >= 0 && s.run_lease == m->run_lease && m->move != TR_MOVE_RENEW &&
                     s.status == tr_move_to(m->move);
-        r = done ? 0 : lost(m, &s, err);
+        r = done ? TR_MOVED_BEFORE : lost(m, &s, err);
     }
     tr_arena_done(&arena);
     return r;
@@ -57,7 +57,7 @@ static int move_op(struct tr_store *st, void *arg, struct tr_err *err)
 
     if (r < 0)
         return (int)r;
-    return r > 0 ? 0 : no_row(st, m, err);
+    return r > 0 ? TR_MOVED : no_row(st, m, err);
 }
 
 int tr_store_renew(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t lease_us,
@@ -89,10 +89,10 @@ static int finish_op(struct tr_store *st, void *arg, struct tr_err *err)
     struct moving *m = arg;
     int r = move_op(st, m, err);
 
-    if (r < 0)
-        return r;
+    if (r != TR_MOVED)
+        return r; /* the copies were committed with it */
     r = (int)ts_exec(st, TS_COPY, TR_MOVE_COPY, m->params, m->nparams, NULL, NULL, err);
-    return r < 0 ? r : 0;
+    return r < 0 ? r : TR_MOVED;
 }
 
 int tr_store_finish(struct tr_store *st, const char *submit_id, int64_t run_lease,

@@ -216,14 +216,22 @@ int tr_store_renew(struct tr_store *st, const char *submit_id, int64_t run_lease
 int tr_store_adopt(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t lease_us,
                    int64_t *ret, struct tr_err *err);
 
+/* What finish, release and expire say besides TR_E_LOST. The transaction that moved the row has
+ * committed whole: what the caller puts beside the move (an event, an ack) is there as well, and
+ * must not be done twice. */
+enum tr_moved {
+    TR_MOVED,
+    TR_MOVED_BEFORE /* by this very run; the answer of that commit was lost */
+};
+
 struct tr_verdict_row {
     const char *verdict; /* "AC" … */
     int64_t score, time_ms, memory_kb;
     const void *result; /* JSON */
     size_t result_len;
 };
-/* The verdict, once: 0, or TR_E_LOST with nothing written. Duplicates that wait for it take it over
- * in the same transaction. */
+/* The verdict, once: enum tr_moved, or TR_E_LOST with nothing written. Duplicates that wait for it
+ * take it over in the same transaction. */
 int tr_store_finish(struct tr_store *st, const char *submit_id, int64_t run_lease,
                     const struct tr_verdict_row *v, struct tr_err *err);
 
@@ -235,7 +243,8 @@ enum tr_faulted {
 int tr_store_fault(struct tr_store *st, const char *submit_id, int64_t run_lease, const char *why,
                    int64_t delay_us, int max_retries, struct tr_err *err);
 
-/* Give a run back, PENDING at once: unworked (crash false), or because its worker is gone. */
+/* Give a run back, PENDING at once: unworked (crash false), or because its worker is gone. Returns
+ * enum tr_moved or TR_E_LOST. */
 int tr_store_release(struct tr_store *st, const char *submit_id, int64_t run_lease, bool crash,
                      struct tr_err *err);
 
@@ -263,7 +272,7 @@ int tr_store_set_job(struct tr_store *st, const char *submit_id, int64_t job_id,
 /* RUNNING ones of `source` whose lease is over for longer than grace_us … */
 int tr_store_expired(struct tr_store *st, const char *source, int64_t grace_us, int limit,
                      struct tr_arena *arena, struct tr_submission_list *ret, struct tr_err *err);
-/* … back to PENDING with crashes + 1, if that is still so: 0, or TR_E_LOST. */
+/* … back to PENDING with crashes + 1, if that is still so: enum tr_moved, or TR_E_LOST. */
 int tr_store_expire(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t grace_us,
                     struct tr_err *err);
 /* PENDING ones of `source` that nothing happened to for older_us; in order of id, after after_id.

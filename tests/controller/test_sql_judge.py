@@ -11,9 +11,10 @@ import subprocess
 import pytest
 
 from controller.farm import ROOT, TRIBUNAL, WORKER, Farm
-from controller.test_chaos import RIGHT, SEED, SOAK, WRONG, Disaster, verify_events, \
+from controller.test_chaos import RIGHT, SEED, SOAK, WRONG, Disaster, verify, verify_events, \
     verify_rows
 from harness import wait_until
+from harness.eater import CommitEater
 
 COUNT = 200 if SOAK else 20
 
@@ -78,6 +79,24 @@ def test_tasks_of_a_site_that_has_only_the_queue_are_judged_once(farm):
     controller.stop()
     farm.wait_ready(controller.port, controller.start())
     verify_events(farm, expected)
+
+
+def test_answers_of_commits_are_lost(postgres, fresh_db):
+    db = fresh_db(postgres)
+    with CommitEater(postgres.port) as eater, Farm(db=db) as farm:
+        migrated(farm)
+        farm.db = db.replace(f":{postgres.port}/", f":{eater.port}/")
+        judges = [judge(farm, f"sql-{i}") for i in range(2)]
+        farm.db = db
+        expected = {}
+        eater.every = 7
+        for number in range(COUNT):
+            payload, verdict = task(number)
+            enqueue(farm, payload)
+            expected[payload["submit_id"]] = verdict
+        farm.controller()
+        verify(farm, expected, 90)
+        assert eater.eaten > 3 and all(j.alive() for j in judges)
 
 
 def test_a_payload_that_is_no_task_is_buried_and_others_flow(farm):

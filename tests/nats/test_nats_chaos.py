@@ -8,6 +8,7 @@ import threading
 import time
 
 from farm import CODE, task
+from harness.eater import CommitEater
 
 SOAK = os.environ.get("TRIBUNAL_SOAK") == "1"
 TASKS = 2000 if SOAK else 200
@@ -38,7 +39,8 @@ class Trouble:
 
     def __exit__(self, *_):
         self._stop.set()
-        self._thread.join(60)
+        self._thread.join(300)  # a cluster without its leader takes its time
+        assert not self._thread.is_alive(), "the trouble does not end"
         assert self.failed is None, self.failed
         assert self.count > 0, "the work was done before the first trouble"
 
@@ -135,3 +137,19 @@ def test_postgres_restarted(farm, own_server):
         f.wait_all(TASKS, LIMIT)
     check(f, TASKS)
     print(f"{trouble.count} restarts of PostgreSQL")
+
+
+def test_answers_of_commits_are_lost(farm, fresh_db, postgres):
+    """Committed and not confirmed: tried again, and still one verdict and one result each."""
+    db = fresh_db(postgres)
+    with CommitEater(postgres.port) as eater:
+        f = farm(db=db.replace(f":{postgres.port}/", f":{eater.port}/"), ack_wait=2)
+        for name in ("a", "b"):
+            f.worker(name, "--concurrency", 2).wait_ready()
+        eater.every = 7
+        f.put(*tasks(TASKS // 4))
+        f.wait_all(TASKS // 4, LIMIT)
+        eater.every = 0
+        check(f, TASKS // 4)
+    print(f"{eater.eaten} answers lost")
+    assert eater.eaten > 3
