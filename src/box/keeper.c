@@ -303,10 +303,11 @@ static void hear_container(struct container *c)
     const struct sched_param lowest = {.sched_priority = 1};
     struct tr_err err = TR_ERR_INIT;
 
-    if (hear(c->ctl, BOX_URGENT) < 0) {
+    int r = hear(c->ctl, BOX_URGENT);
+    if (r < 0 && r != TR_E_RETRY)
         tr_close(&c->ctl);
+    if (r < 0)
         return;
-    }
     if (sched_setscheduler(c->pid, SCHED_FIFO, &lowest) < 0)
         (void)tr_fail(&err, TR_E_DENIED, errno, "no real-time priority");
     (void)box_wire_reply(c->ctl, &err, 0, -1);
@@ -324,7 +325,10 @@ static void serve(struct keeper *k)
             return;
         if (fds[1].revents)
             hear_container(&k->now);
-        if (fds[0].revents && (hear(k->sock, BOX_RENEW) < 0 || renew(k) < 0))
+        int r = fds[0].revents ? hear(k->sock, BOX_RENEW) : TR_E_RETRY;
+        if (r == 0)
+            r = renew(k);
+        if (r < 0 && r != TR_E_RETRY)
             return;
     }
 }

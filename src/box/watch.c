@@ -248,9 +248,9 @@ int box_watch_run(struct box_watch *w, const struct tbox_limits *limits, struct 
 {
     int r = watch(w, limits, err);
 
-    /* A first blow while nobody can delay it; what takes long, reaping and cleaning, is not urgent.
-     */
-    if (w->urgent->on && w->pid != 0)
+    /* The first blow while nobody can delay it, and before we wait for the helper. What takes long,
+     * reaping and cleaning, is not urgent. */
+    if (w->pid != 0)
         (void)kill(-1, SIGKILL);
     box_urgent_end(w->urgent);
     return r;
