@@ -86,7 +86,7 @@ class Worker:
         return self.log.read_text(errors="replace")
 
     def wait_ready(self):
-        wait_until(lambda: "tasks from" in self.text() or self.process.poll() is not None, 30,
+        wait_until(lambda: "tasks from" in self.text() or self.process.poll() is not None, 60,
                    f"{self.name} to start")
         assert self.process.poll() is None, self.text()
         return self
