@@ -109,7 +109,7 @@ def test_a_payload_that_is_no_task_is_buried_and_others_flow(farm):
                               capture_output=True, timeout=30, env=farm.environment)
         return [j["state"] for j in json.loads(done.stdout)["jobs"]] == ["dead_letter"]
     wait_until(buried, 20, "the other one to be buried")
-    kept = farm.folder / "logs" / payload["submit_id"]
+    kept = farm.folder / "logs/submissions" / payload["submit_id"]
     wait_until(lambda: (kept / "result.json").exists() and (kept / "case_1.stdout").exists(), 20,
                "its logs")
     assert worker.stop(30) == 0

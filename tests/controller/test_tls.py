@@ -41,7 +41,7 @@ def test_rest_and_a_judge_over_tls(farm):
     judge = Judge(server, "tls", trust=trust(farm)).ready()
     body = {"submit_id": "s1", "problem": "a-plus-b", "language": "cpp17", "code": "int main(){}"}
     made = curl(farm, "/api/v1/submissions", "-d", json.dumps(body))
-    assert json.loads(made.stdout)["status"] == "PENDING", made.stderr
+    assert json.loads(made.stdout)["submit_id"] == "s1", made.stderr
     assert judge.settle(judge.task()) == "finished"
     judge.close()
     assert json.loads(curl(farm, "/api/v1/submissions/s1").stdout)["verdict"] == "AC"
@@ -70,15 +70,10 @@ def test_plain_http_on_the_tls_port_is_no_harm(farm):
     plain = subprocess.run(["curl", "-sS", "--max-time", "20",
                             f"http://127.0.0.1:{farm.ports[0]}/healthz"], capture_output=True, text=True)
     assert plain.returncode != 0 and plain.stdout == ""
-    for junk in (b"\x16\x03\x01\x00\xff" + b"x" * 200, b"\x00" * 1000):
+    for junk in (b"\x16\x03\x01\x00\xff" + b"x" * 200, b"\x00" * 1000, b""):
         with socket.create_connection(("127.0.0.1", farm.ports[0]), 10) as one:
             one.sendall(junk)
-            one.settimeout(15)
-            try:
-                while one.recv(4096):
-                    pass
-            except ConnectionError:
-                pass
+            assert curl(farm, "/healthz").returncode == 0
     assert curl(farm, "/healthz").returncode == 0
 
 

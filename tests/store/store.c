@@ -275,9 +275,11 @@ static void a_duplicate_takes_over_the_verdict(void **state)
     OK(tr_store_finish(st, "s1", lease, &v, &err));
     assert_int_equal(row("s2").status, TR_FINISHED);
     assert_string_equal(row("s2").verdict, "WA");
+    assert_non_null(row("s2").brief);
     n.submit_id = "s3"; /* after the end */
     IS(tr_store_insert(st, &n, other, &err), TR_INSERT_DUPLICATE);
     assert_int_equal(row("s3").status, TR_FINISHED);
+    assert_non_null(row("s3").brief);
     OK(tr_store_duplicates(st, "s1", &arena, &list, &err));
     assert_int_equal(list.count, 2);
 }
