@@ -123,7 +123,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site():
-    with Farm() as farm:
+    with Farm(heartbeat="3s") as farm:  # a busy machine delays the scripted judge
         farm.problems = farm.folder / "problems"  # uploads go there
         for name in ("a-plus-b", "pair", "stairs"):
             shutil.copytree(ROOT / "examples/problems" / name, farm.problems / name)
@@ -225,6 +225,7 @@ def faults(site):
         site.post("/api/v1/submissions", {"submit_id": f"dead{i}", "problem": "a-plus-b",
                                           "language": "java17", "code": f"// {i}", "user": "bob"})
         judge.settle(judge.task(), kind="fault", **{"class": "fatal", "message": "no javac"})
+        judge.beat()
     assert site.get("/api/v1/set-asides")["set_asides"][0]["name"] in ("java17", "a-plus-b")
     one = site.get("/api/v1/dead-letters", query="?limit=2&user=bob&language=java17")
     assert len(one["dead_letters"]) == 2
