@@ -14,7 +14,7 @@
 /* Where a command finds its controller: `api` in the `struct options` of the file that has the
  * rows. */
 struct api_options {
-    const char *server, *key;
+    const char *server, *key, *ca;
 };
 
 #define API_ITEM_SERVER                                                                            \
@@ -28,6 +28,11 @@ struct api_options {
         .unit = "KEY", .flags = TR_CONF_SECRET,                                                    \
         .doc = "API key" whose_ "; default: tribunal-data/admin.key, when there is one"            \
     }
+#define API_ITEM_CA                                                                                \
+    {                                                                                              \
+        .name = "http-ca", .type = TR_CONF_STRING, .at = offsetof(struct options, api.ca),         \
+        .unit = "FILE", .doc = "certificates to trust for https; default: the system's"            \
+    }
 
 struct api {
     struct tr_http *http;
@@ -35,9 +40,9 @@ struct api {
     char authorization[160];
 };
 
-/* `key` may be NULL: the server may let us in all the same. */
-int api_open(struct api *a, const char *server, const char *key, struct tr_err *err);
-/* With a command's options; the key may be the one that `tribunal serve` left in this folder. */
+/* Without a key the server may let us in all the same. The texts must outlive `a`. */
+int api_open(struct api *a, const struct api_options *o, struct tr_err *err);
+/* The same, where no key is given with the one that `tribunal serve` left in this folder. */
 int api_open_by(struct api *a, const struct api_options *o, struct tr_err *err);
 void api_close(struct api *a);
 

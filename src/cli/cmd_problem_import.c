@@ -31,6 +31,7 @@ static const struct tr_conf_item items[] = {
              "the problem's id on the server; default: the folder's or file's name"),
     API_ITEM_SERVER,
     API_ITEM_KEY(" of an admin"),
+    API_ITEM_CA,
     CLI_FLAG("json", json, "print the problem as one JSON document"),
 };
 
@@ -91,6 +92,18 @@ static char *name_of(const char *path)
     return name;
 }
 
+/* What is odd in it, though it can be used. */
+static void show_findings(const json_t *problem)
+{
+    size_t i;
+    const json_t *v;
+
+    json_array_foreach(json_object_get(problem, "findings"), i, v)
+    {
+        (void)printf("  %s: %s\n", tr_json_word(v, "level"), tr_json_word(v, "message"));
+    }
+}
+
 static int import_package(const struct options *o, const char *path, struct api *a,
                           struct tr_err *err)
 {
@@ -119,6 +132,7 @@ static int import_package(const struct options *o, const char *path, struct api 
     } else {
         (void)printf("%s: %s, version %.12s\n", id, r == 201 ? "new" : "updated",
                      tr_json_word(problem, "version"));
+        show_findings(problem);
     }
     return 0;
 }

@@ -36,6 +36,7 @@ static const struct tr_conf_item items[] = {
      .flags = TR_CONF_CLI_ONLY | TR_CONF_REQUIRED},
     API_ITEM_SERVER,
     API_ITEM_KEY(""),
+    API_ITEM_CA,
     {.name = "lang",
      .letter = 'l',
      .type = TR_CONF_STRING,

@@ -20,6 +20,7 @@
 #include "controller/ctl.h"
 #include "controller/dispatch.h"
 #include "controller/judges.h"
+#include "controller/marks.h"
 #include "controller/metrics.h"
 #include "controller/problems.h"
 #include "controller/route.h"
@@ -82,7 +83,7 @@ static const struct tr_conf_item items[] = {
      .type = TR_CONF_STRING,
      .at = AT(ctl.tls_cert),
      .unit = "FILE",
-     .doc = "certificate chain (PEM); with it the port speaks TLS only"},
+     .doc = "certificate chain (PEM); with it the port speaks TLS only; SIGHUP reads it again"},
     {.name = "tls-key",
      .type = TR_CONF_STRING,
      .at = AT(ctl.tls_key),
@@ -165,6 +166,7 @@ static void on_tick(uv_timer_t *t)
     struct ctl *ctl = t->data;
 
     keys_tick(ctl->keys);
+    marks_tick(ctl->marks);
     judges_tick(ctl);
     backend_ws_tick(ctl);
 }
@@ -230,7 +232,8 @@ static int open_parts(struct ctl *ctl, struct tr_err *err)
     ctl->judges = judges_new(ctl);
     ctl->metrics = metrics_new();
     ctl->setaside = setaside_new(ctl);
-    if (!ctl->keys || !ctl->judges || !ctl->metrics || !ctl->setaside)
+    ctl->marks = marks_new(ctl);
+    if (!ctl->marks || !ctl->keys || !ctl->judges || !ctl->metrics || !ctl->setaside)
         return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
     r = storage_start(ctl, &ctl->storage, err);
     if (r >= 0)
@@ -242,6 +245,7 @@ static int open_parts(struct ctl *ctl, struct tr_err *err)
     if (r < 0)
         return r;
     keys_load(ctl->keys);
+    marks_load(ctl->marks);
     r = server_start(ctl, err);
     return r < 0 ? r : tr_loop_on_stop_signal(ctl->loop, on_stop, ctl, err);
 }
@@ -255,6 +259,7 @@ static void close_parts(struct ctl *ctl)
     storage_stop(ctl->storage);
     keys_free(ctl->keys);
     judges_free(ctl->judges);
+    marks_free(ctl->marks);
     setaside_free(ctl->setaside);
     if (ctl->loop)
         tr_loop_free(ctl->loop);

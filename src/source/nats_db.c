@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/brief.h"
 #include "codec/json.h"
 #include "source/nats_private.h"
 
@@ -25,6 +26,7 @@ struct op {
     json_t *event, *duplicates;
     char *text; /* the event as the row keeps it */
     struct tr_verdict_row verdict;
+    char brief[TR_BRIEF_MAX];
     char verdict_id[8];
     char other[TR_STORE_SUBMIT_ID_MAX + 1];
 };
@@ -226,12 +228,14 @@ void db_finish(struct delivery *d, const struct tr_pool_result *r, json_t *event
     op->event = event;
     op->text = json_dumps(event, JSON_COMPACT);
     (void)snprintf(op->verdict_id, sizeof(op->verdict_id), "%s", r->verdict);
+    tr_result_brief(json_object_get(event, "result"), op->brief);
     op->verdict = (struct tr_verdict_row){.verdict = op->verdict_id,
                                           .score = r->score,
                                           .time_ms = r->time_ms,
                                           .memory_kb = r->memory_kb,
                                           .result = op->text,
-                                          .result_len = op->text ? strlen(op->text) : 0};
+                                          .result_len = op->text ? strlen(op->text) : 0,
+                                          .brief = *op->brief ? op->brief : NULL};
     tr_dbthread_do(d->src->db, &op->db);
 }
 

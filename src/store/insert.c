@@ -82,10 +82,10 @@ static int copy_verdict(struct tr_store *st, const struct tr_submission *first,
         tr_store_texts(st, first->submit_id, arena, &task, &task_len, &result, &result_len, err);
     if (r < 0)
         return r;
-    struct tq_val p[] = {ts_text(first->submit_id),   ts_int(first->run_lease),
-                         ts_text(first->verdict),     ts_int(first->score),
-                         ts_int(first->time_ms),      ts_int(first->memory_kb),
-                         ts_bytes(result, result_len)};
+    struct tq_val p[] = {ts_text(first->submit_id),    ts_int(first->run_lease),
+                         ts_text(first->verdict),      ts_int(first->score),
+                         ts_int(first->time_ms),       ts_int(first->memory_kb),
+                         ts_bytes(result, result_len), ts_text(first->brief)};
     return (int)ts_exec(st, TS_COPY, TR_MOVE_COPY, p, TR_ARRAY_LEN(p), NULL, NULL, err);
 }
 

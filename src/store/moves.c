@@ -104,7 +104,8 @@ int tr_store_finish(struct tr_store *st, const char *submit_id, int64_t run_leas
                          ts_int(v->score),
                          ts_int(v->time_ms),
                          ts_int(v->memory_kb),
-                         ts_bytes(v->result ? v->result : "", v->result ? v->result_len : 0)};
+                         ts_bytes(v->result ? v->result : "", v->result ? v->result_len : 0),
+                         ts_text(v->brief)};
     struct moving m = {TS_FINISH, TR_MOVE_FINISH, submit_id, run_lease, p, TR_ARRAY_LEN(p)};
 
     return ts_run(st, finish_op, &m, err);

@@ -59,6 +59,18 @@ int ts_row(void *arg, const struct tq_val *cols, int ncols);
 int ts_get(struct tr_store *st, const char *submit_id, struct tr_arena *a,
            struct tr_submission *ret, struct tr_err *err);
 
+/* All rows of a statement without parameters, each made by fill() in an array in the arena. */
+struct ts_listing {
+    enum ts_stmt stmt;
+    size_t size; /* of one */
+    /* TR_E_NOMEM when a text did not fit. */
+    int (*fill)(void *row, const struct tq_val *cols, struct tr_arena *arena);
+    struct tr_arena *arena;
+    void *rows;
+    size_t count, cap;
+};
+int ts_list(struct tr_store *st, struct ts_listing *l, struct tr_err *err);
+
 int ts_check_text(const char *what, const char *s, size_t max, bool needed, struct tr_err *err);
 int ts_event(void *user, struct tq_tx tx, int event, const struct tq_job *job, struct tr_err *err);
 

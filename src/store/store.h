@@ -40,7 +40,8 @@ enum {
     TR_STORE_TASK_MAX = 16 * 1024 * 1024,
     TR_STORE_RETRIES = 3,  /* after the first try (DESIGN §1) */
     TR_STORE_CRASHES = 20, /* deaths of workers */
-    TR_STORE_LIST_MAX = 1000
+    TR_STORE_LIST_MAX = 1000,
+    TR_STORE_AHEAD_MAX = 1000 /* as far as tr_store_ahead() looks */
 };
 
 struct tr_store_conf {
@@ -114,6 +115,7 @@ struct tr_submission {
     int64_t score;       /* millionths of a point */
     int64_t time_ms, memory_kb;
     const char *error; /* the last fault; NULL: none */
+    const char *brief; /* of its result, for lists (codec/brief.h); NULL: none */
 };
 
 struct tr_submission_list {
@@ -143,6 +145,10 @@ int tr_store_list(struct tr_store *st, const struct tr_store_filter *f, struct t
 int tr_store_duplicates(struct tr_store *st, const char *submit_id, struct tr_arena *arena,
                         struct tr_submission_list *ret, struct tr_err *err);
 int tr_store_counts(struct tr_store *st, int64_t ret[static TR_STATES], struct tr_err *err);
+/* How many of the TR_STORE_AHEAD_MAX that came last before `s` wait with its priority or a higher
+ * one: a lower bound of what is before it, that costs the same however many wait. */
+int tr_store_ahead(struct tr_store *st, const struct tr_submission *s, int64_t *ret,
+                   struct tr_err *err);
 int tr_store_now(struct tr_store *st, int64_t *ret_us, struct tr_err *err);
 
 /* Earlier generations, newest first. */
@@ -229,6 +235,7 @@ struct tr_verdict_row {
     int64_t score, time_ms, memory_kb;
     const void *result; /* JSON */
     size_t result_len;
+    const char *brief; /* codec/brief.h; NULL: none */
 };
 /* The verdict, once: enum tr_moved, or TR_E_LOST with nothing written. Duplicates that wait for it
  * take it over in the same transaction. */

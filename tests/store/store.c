@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "store/events.h"
 #include "store/keys.h"
+#include "store/marks.h"
 #include "store/store.h"
 
 static struct tr_store *st;  /* a worker */
@@ -92,7 +93,8 @@ static struct tr_verdict_row verdict(const char *v)
                                    .time_ms = 5,
                                    .memory_kb = 7,
                                    .result = "{\"a\":1}",
-                                   .result_len = 7};
+                                   .result_len = 7,
+                                   .brief = "{\"strip\":\"A\"}"};
 }
 
 static void lease_over(const char *id)
@@ -126,6 +128,7 @@ static void a_submission_goes_its_way(void **state)
     assert_int_equal(s.status, TR_FINISHED);
     assert_string_equal(s.verdict, "AC");
     assert_int_equal(s.score, 100);
+    assert_string_equal(s.brief, "{\"strip\":\"A\"}");
     assert_true(s.finish_us > 0 && s.lease_until_us == 0);
     OK(tr_store_texts(st, "s1", &arena, &task, &task_len, &result, &result_len, &err));
     assert_string_equal(task, "{}");
@@ -272,9 +275,11 @@ static void a_duplicate_takes_over_the_verdict(void **state)
     OK(tr_store_finish(st, "s1", lease, &v, &err));
     assert_int_equal(row("s2").status, TR_FINISHED);
     assert_string_equal(row("s2").verdict, "WA");
+    assert_non_null(row("s2").brief);
     n.submit_id = "s3"; /* after the end */
     IS(tr_store_insert(st, &n, other, &err), TR_INSERT_DUPLICATE);
     assert_int_equal(row("s3").status, TR_FINISHED);
+    assert_non_null(row("s3").brief);
     OK(tr_store_duplicates(st, "s1", &arena, &list, &err));
     assert_int_equal(list.count, 2);
 }
@@ -291,6 +296,7 @@ static void a_rejudge_keeps_the_old_result(void **state)
     int64_t lease = start(st, "s1");
     OK(tr_store_finish(st, "s1", lease, &v, &err));
     IS(tr_store_rejudge(st, "s1", "{2}", 3, &err), 1);
+    assert_null(row("s1").brief);
     IS(tr_store_start(st, "s1", 0, SEC, &got, &err), TR_START_STALE); /* the old message */
     IS(tr_store_finish(st, "s1", lease, &v, &err), TR_E_LOST);
     IS(tr_store_start(st, "s1", 1, SEC, &got, &err), TR_START_OK);
@@ -620,6 +626,48 @@ static void keys_are_listed_and_revoked_once(void **state)
     sql("DELETE FROM api_keys");
 }
 
+static void marks_are_there_once_and_go(void **state)
+{
+    struct tr_mark m = {.kind = "drain", .name = "judge-1", .note = "first", .faults = 1};
+    struct tr_mark other = {.kind = "problem", .name = "judge-1"}, *rows;
+    size_t n;
+
+    OK(tr_store_mark_set(st, &m, &err));
+    m.note = "second";
+    OK(tr_store_mark_set(st, &m, &err));
+    OK(tr_store_mark_set(st2, &other, &err));
+    OK(tr_store_mark_list(st2, &arena, &rows, &n, &err));
+    assert_int_equal(n, 2);
+    assert_string_equal(rows[0].note, "second");
+    assert_int_equal(rows[0].faults, 1);
+    assert_string_equal(rows[1].note, "");
+    assert_true(rows[0].created_us > 0);
+    IS(tr_store_mark_clear(st, "drain", "judge-1", &err), 1);
+    IS(tr_store_mark_clear(st, "drain", "judge-1", &err), 0);
+    OK(tr_store_mark_list(st, &arena, &rows, &n, &err));
+    assert_int_equal(n, 1);
+}
+
+static void what_is_ahead_counts_those_that_wait_before(void **state)
+{
+    struct tr_submission s;
+    int64_t ahead = -1;
+
+    put("s1");
+    put("s2");
+    put("s3");
+    s = row("s3");
+    OK(tr_store_ahead(st, &s, &ahead, &err));
+    assert_int_equal(ahead, 2);
+    (void)start(st, "s1"); /* does not wait any more */
+    sql("UPDATE submissions SET priority = -1 WHERE submit_id = 's2'");
+    OK(tr_store_ahead(st, &s, &ahead, &err));
+    assert_int_equal(ahead, 0);
+    s = row("s2");
+    OK(tr_store_ahead(st, &s, &ahead, &err));
+    assert_int_equal(ahead, 0);
+}
+
 static void events_are_undone_with_their_change(void **state)
 {
     struct tr_event_list l;
@@ -650,6 +698,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         T(an_adopted_run_goes_on_under_a_new_fence),
         T(keys_are_listed_and_revoked_once),
+        T(marks_are_there_once_and_go),
+        T(what_is_ahead_counts_those_that_wait_before),
         T(events_are_undone_with_their_change),
         T(a_submission_goes_its_way),
         T(a_verdict_is_written_once),

@@ -230,6 +230,30 @@ def test_without_a_key_one_is_asked_for_and_a_wrong_one_is_refused(look, farm):
     page.wait("[data-judge='judge-1']")
 
 
+def test_the_address_that_serve_prints_lets_one_in_and_forgets_the_key(look, farm):
+    page = look(farm, role=None).open(f"/judges#key={farm.keys['read']}")
+    page.wait("[data-judge='judge-1']")
+    assert page.where == "/judges"
+    page.browser.call("POST", "/refresh", {})
+    page.wait("[data-judge='judge-1']")
+
+
+def test_live_page_says_in_words_how_it_is_and_what_is_wrong(page, farm):
+    judged(farm, RIGHT)
+    page.open("/").live()
+    page.wait(".health.ok")
+    queue = "judge.normal.heavy.cpp17"
+    farm.ask("POST", f"/api/v1/queues/{queue}/pause")
+    try:
+        page.wait_text(".health a", f"The queue {queue} is paused")
+        made = farm.submit(RIGHT)["submit_id"]
+        page.open(f"/submissions/{made}")
+        page.wait_text(".why", "Its queue is paused")
+    finally:
+        farm.ask("POST", f"/api/v1/queues/{queue}/resume")
+    page.wait(".page-head .chip.v-AC", timeout=40)
+
+
 def test_what_a_role_may_not_do_is_not_offered_and_is_refused(look, farm):
     page = look(farm, role="read").open("/judges")
     page.wait("[data-judge='judge-1']")

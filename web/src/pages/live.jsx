@@ -5,12 +5,11 @@ import { t, useLang } from "../core/i18n.js";
 import { useApi, useClock, useEvents, useTitle } from "../core/hooks.js";
 import { can } from "../core/me.js";
 import { useNow } from "../core/now.js";
-import { useLimits } from "../core/problems.js";
 import { Rows } from "../core/rows.js";
-import { useHydrate } from "../core/hydrate.js";
 import { useFrame } from "../core/frame.js";
 import { Empty, Failed, Panel, Skeleton, Slots } from "../ui/bits.jsx";
 import { Chart, Legend } from "../ui/chart.jsx";
+import { Health } from "../ui/health.jsx";
 import { Icon } from "../ui/icons.jsx";
 import { RowTable } from "../ui/rowtable.jsx";
 
@@ -102,7 +101,6 @@ function Feed() {
   const [held, hold] = useState(null);
   const draw = useFrame();
   const now = useClock();
-  const limits = useLimits();
   const first = useApi(`/submissions?limit=${SHOWN}`, undefined, 1500);
   const loaded = useRef(null);
   if (first.data && loaded.current !== first.data) {
@@ -116,7 +114,6 @@ function Feed() {
     return () => clearTimeout(timer);
   }, [Boolean(first.data)]);
   useEvents((event) => rows.apply(event) && draw());
-  useHydrate(rows, first.data, draw);
 
   const all = rows.list();
   const shown = held ? held.map((id) => rows.map.get(id)).filter(Boolean) : all.slice(0, SHOWN);
@@ -138,7 +135,7 @@ function Feed() {
   return (
     <div class={`feed ${warm ? "warm" : ""}`} onMouseEnter={stop} onMouseLeave={release} onFocusIn={stop} onFocusOut={leave}>
       {fresh > 0 && <button class="pill" onClick={release}><Icon name="up" />{t("rows.new", { n: fresh })}</button>}
-      <RowTable rows={shown} limits={limits} now={now} words={words} label={t("live.latest")} />
+      <RowTable rows={shown} now={now} words={words} label={t("live.latest")} />
     </div>
   );
 }
@@ -149,6 +146,7 @@ export function LivePage() {
   return (
     <>
       <h1 class="sr">{t("nav.live")}</h1>
+      <Health />
       <Tiles now={now} />
       <Charts />
       <Panel title={t("live.latest")} id="latest" side={<a href="/submissions">{t("live.all")}</a>}>
