@@ -52,7 +52,9 @@ def test_a_name_is_one_short_line():
 
 # label: events in order, and what the row then says
 EVENTS = {
-    "a new one waits": ([{"type": "status_change", "status": "PENDING"}], {"status": "PENDING"}),
+    "a new one waits": (
+        [{"type": "status_change", "status": "PENDING", "timestamp": "2026-01-01T00:00:00Z"}],
+        {"status": "PENDING", "created_at": "2026-01-01T00:00:00Z"}),
     "tests come in one by one": (
         [{"type": "progress", "stage": "running", "done": 2, "total": 4,
           "cases": [{"id": 1, "status": "AC"}, {"id": 2, "status": "WA"}]}],
@@ -71,6 +73,12 @@ EVENTS = {
     "a result brings the tests that nobody heard of": (
         [{"type": "result", "result": {"verdict": "WA", "total_test": 3, "accepted_test": 1, "strip": "AWS"}}],
         {"verdict": "WA", "strip": "AWS"}),
+    "one that was sent before we looked does not seem new": (
+        [{"type": "status_change", "status": "RUNNING", "timestamp": "2026-01-01T00:00:09Z"}],
+        {"status": "RUNNING", "created_at": None}),
+    "nor does one that comes back": (
+        [{"type": "status_change", "status": "PENDING", "timestamp": "2026-01-01T00:00:09Z", "message": "its judge was lost"}],
+        {"status": "PENDING", "created_at": None}),
     "a test out of range is ignored": (
         [{"type": "progress", "stage": "running", "done": 1, "total": 1, "cases": [{"id": 999999, "status": "AC"}]}],
         {"strip": "."}),

@@ -5,7 +5,8 @@ import { t, useLang } from "../core/i18n.js";
 import { useApi, useClock, useEvents, useTitle } from "../core/hooks.js";
 import { can } from "../core/me.js";
 import { useNow } from "../core/now.js";
-import { Rows } from "../core/rows.js";
+import { useLookup } from "../core/lookup.js";
+import { Rows, isFirst } from "../core/rows.js";
 import { useFrame } from "../core/frame.js";
 import { Empty, Failed, Panel, Skeleton, Slots } from "../ui/bits.jsx";
 import { Chart, Legend } from "../ui/chart.jsx";
@@ -113,7 +114,13 @@ function Feed() {
     const timer = setTimeout(() => setWarm(true), 1000);
     return () => clearTimeout(timer);
   }, [Boolean(first.data)]);
-  useEvents((event) => rows.apply(event) && draw());
+  const lookUp = useLookup(rows, draw);
+  useEvents((event) => {
+    const known = rows.map.has(event.submit_id);
+    if (!rows.apply(event)) return;
+    draw();
+    if (!known && !isFirst(event)) lookUp(event.submit_id);
+  });
 
   const all = rows.list();
   const shown = held ? held.map((id) => rows.map.get(id)).filter(Boolean) : all.slice(0, SHOWN);
