@@ -70,13 +70,14 @@ static void start(char **argv, int socket)
 
 int boxd_launcher(int argc, char **argv)
 {
+    const struct sigaction leave = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT};
     struct kinds k = {0};
 
     if (split(argc, argv, &k) < 0) {
         (void)fputs("tribunal-box launcher: expected --kind and the options of a helper\n", stderr);
         return BOXD_USAGE;
     }
-    (void)signal(SIGCHLD, SIG_IGN); /* nobody asks how a helper ended */
+    (void)sigaction(SIGCHLD, &leave, NULL); /* nobody asks how a helper ended */
     for (;;) {
         unsigned char kind = 0;
         int fds[BOX_WIRE_FDS];
