@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 enum {
-    TQ_MYSQL_COLS_MAX = 32
+    TQ_MYSQL_COLS_MAX = 48
 };
 
 static inline int tq_mysql_fail(MYSQL *c, struct tr_err *err)

@@ -26,7 +26,7 @@ extern "C" {
 
 enum {
     TQ_PG_PARAMS_MAX = 32,
-    TQ_PG_COLS_MAX = 32,
+    TQ_PG_COLS_MAX = 48,
     TQ_PG_CACHE_MAX = 96
 };
 

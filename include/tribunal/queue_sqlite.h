@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 enum {
-    TQ_SQLITE_COLS_MAX = 32,
+    TQ_SQLITE_COLS_MAX = 48,
     TQ_SQLITE_CACHE_MAX = 96
 };
 
@@ -98,8 +98,11 @@ static inline int tq_sqlite_row(sqlite3_stmt *st, const struct tq_call *call)
     struct tq_val cols[TQ_SQLITE_COLS_MAX];
     int w = sqlite3_column_count(st), k;
 
+    if (w > TQ_SQLITE_COLS_MAX)
+        w = TQ_SQLITE_COLS_MAX;
+
     memset(cols, 0, sizeof(cols));
-    for (k = 0; k < w && k < TQ_SQLITE_COLS_MAX; k++) {
+    for (k = 0; k < w; k++) {
         switch (sqlite3_column_type(st, k)) {
         case SQLITE_INTEGER:
             cols[k].type = TQ_INT;

@@ -4,10 +4,13 @@
  *
  * Three processes:
  *
- *   helper (keeper.c)         outside; makes containers and cgroups, hears only "renew". May be
- * root. first process (init.c)    pid 1 inside; reads specs, starts, watches, kills, cleans. Holds
- * only what it needs to change uid, kill and clean, and carries the filter. program another uid
- * (where the caller has one to give), no capability.
+ * helper (keeper.c): outside; makes containers and cgroups. Hears "renew" from the library and
+ * "urgent" from a first process, and nothing else. May be root.
+ *
+ * first process (init.c): pid 1 inside; reads specs, starts, watches, kills, cleans. Holds only
+ * what it needs to change uid, kill and clean, and carries the filter.
+ *
+ * program: another uid (where the caller has one to give), no capability.
  *
  * The order in which a first process confines itself is written in init.c and nowhere else.
  */
@@ -87,7 +90,7 @@ int box_rlimits_run(const struct tbox_limits *l, bool no_cgroup); /* child: 0 or
 struct box_filter {
     void *program; /* struct sock_filter[] */
     unsigned short len;
-    uint64_t key[2]; /* opens clone3 and sched_setaffinity to who knows it */
+    uint64_t key[2]; /* opens three calls to who knows it: see seccomp.c */
 };
 int box_filter_make(enum tbox_profile profile, bool no_cgroup, struct box_filter *ret,
                     struct tr_err *err);
@@ -116,7 +119,7 @@ struct box_init {
     const struct box_ids *ids;
     const struct box_filter *filter;
     struct box_cg *cg;
-    int ctl;  /* to the helper, while the container is made */
+    int ctl;  /* to the helper */
     int sock; /* to the library */
 };
 _Noreturn void box_init_main(struct box_init *in);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "box/container.h"
+#include "box/urgent.h"
 
 enum {
     STACK_BYTES = 64 * 1024
@@ -94,16 +95,6 @@ static int place_fds(const int fds[3])
     return syscall(SYS_close_range, 3U, ~0U, 0U) < 0 ? errno : 0;
 }
 
-static int set_cpu(int cpu, const uint64_t key[2])
-{
-    unsigned long mask[8192 / (8 * sizeof(unsigned long))] = {0};
-    const unsigned bits = 8 * sizeof(unsigned long);
-
-    mask[(unsigned)cpu / bits] |= 1UL << ((unsigned)cpu % bits);
-    return syscall(SYS_sched_setaffinity, 0, sizeof(mask), mask, 0L, key[0], key[1]) < 0 ? errno
-                                                                                         : 0;
-}
-
 /* PATH of the program's environment, without libc: one name after the other. Returns an errno. */
 static int exec_search(const char *file, char *const *argv, char *const *env)
 {
@@ -152,7 +143,7 @@ static int child(void *arg)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)syscall(SYS_setsid);
     (void)setpriority(PRIO_PROCESS, 0, 0); /* the first process may be favoured */
-    if (x->run->cpu >= 0 && (r = set_cpu(x->run->cpu, x->filter->key)) != 0)
+    if (x->run->cpu >= 0 && (r = box_urgent_go(0, x->run->cpu, x->filter->key)) != 0)
         return fail(x, "CPU affinity", r);
     r = place_fds(x->fds);
     if (r != 0)

@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "box/container.h"
 #include "box/report.h"
+#include "box/urgent.h"
 #include "box/watch.h"
 #include "box/work.h"
 
@@ -41,6 +42,7 @@ struct state {
     int pids; /* the last pid given in our namespace, or -1 */
     int signals;
     unsigned cpus;
+    struct box_urgent urgent;
     struct box_run run; /* of the current message */
     union box_wire_any msg;
 };
@@ -137,16 +139,6 @@ static int setup(struct state *s, struct tr_err *err)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
         return tr_fail(err, TR_E_IO, errno, "prctl");
     return box_filter_install(in->filter, err);
-}
-
-static unsigned usable_cpus(void)
-{
-    cpu_set_t set;
-
-    if (sched_getaffinity(0, sizeof(set), &set) < 0)
-        return 1;
-    int n = CPU_COUNT(&set);
-    return n > 0 ? (unsigned)n : 1;
 }
 
 static int exec_code(int error)
@@ -324,6 +316,7 @@ static int run(struct state *s, size_t len, int fds[static BOX_WIRE_FDS], struct
                           .sock = in->sock,
                           .signals = s->signals,
                           .proc = s->proc,
+                          .urgent = &s->urgent,
                           .ended_by = TBOX_EXIT};
     struct box_wire_report out;
     int r = box_spec_read(&s->msg, len, &s->run, err);
@@ -337,6 +330,7 @@ static int run(struct state *s, size_t len, int fds[static BOX_WIRE_FDS], struct
         r = in->cg->driver->begin(in->cg, &s->run.limits, err);
     }
     if (r == 0) {
+        w.cpu = s->run.cpu;
         w.cpus = s->run.cpu >= 0 ? 1 : s->cpus;
         w.idle_us = s->run.idle_us;
         r = start(s, fds, &w, err);
@@ -431,12 +425,11 @@ _Noreturn void box_init_main(struct box_init *in)
     int r = setup(s, &err);
     if (r == 0)
         err = (struct tr_err)TR_ERR_INIT;
-    s->cpus = usable_cpus();
+    s->cpus = box_urgent_init(&s->urgent, in->ctl, in->filter->key);
     if (in->cg->driver->mode == TBOX_CGROUP_NONE)
         in->cg->fd[0] = s->proc;
     if (box_wire_reply(in->ctl, &err, s->proc >= 0, -1) < 0 || r < 0)
         _exit(1);
-    (void)close(in->ctl);
     for (;;) {
         int fds[BOX_WIRE_FDS];
         int64_t n = box_wire_recv(in->sock, &s->msg, sizeof(s->msg), fds, 0, &err);

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,10 +37,13 @@ enum {
 struct container {
     pid_t pid; /* 0: none */
     int pidfd;
+    int ctl;       /* to its first process */
     int sock;      /* the library's end, until it is handed out */
     bool has_proc; /* the kernel let it mount a /proc */
     struct box_cg cg;
 };
+
+#define NO_CONTAINER ((struct container){.pidfd = -1, .ctl = -1, .sock = -1})
 
 struct keeper {
     const struct box_config *cfg;
@@ -131,6 +135,7 @@ static void kill_container(struct container *c)
     }
     c->pid = 0;
     tr_close(&c->pidfd);
+    tr_close(&c->ctl);
     tr_close(&c->sock);
 }
 
@@ -170,14 +175,16 @@ static int make(struct keeper *k, struct container *c, struct tr_err *err)
     int run[2] = {-1, -1};
     int r = 0;
 
-    *c = (struct container){.pidfd = -1, .sock = -1};
+    *c = NO_CONTAINER;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ctl) < 0 ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, run) < 0)
         r = tr_fail(err, TR_E_IO, errno, "socketpair");
     if (r == 0)
         r = make_with(k, c, ctl, run, err);
-    if (r == 0)
+    if (r == 0) {
+        c->ctl = tr_take_fd(&ctl[0]);
         c->sock = tr_take_fd(&run[0]);
+    }
     for (int i = 0; i < 2; i++) {
         tr_close(&ctl[i]);
         tr_close(&run[i]);
@@ -248,7 +255,7 @@ static int renew(struct keeper *k)
     struct container old = k->now;
     if (k->spare.pid > 0) {
         k->now = k->spare;
-        k->spare = (struct container){.pidfd = -1, .sock = -1};
+        k->spare = NO_CONTAINER;
     } else if (make(k, &k->now, &err) == 0) {
         err = (struct tr_err)TR_ERR_INIT;
     }
@@ -277,31 +284,59 @@ static int prepare(struct keeper *k, struct tr_err *err)
     return make_first(k, err);
 }
 
+/* A message without anything in it; TR_E_LOST when its sender is gone. */
+static int hear(int sock, enum box_kind kind)
+{
+    struct box_wire_head msg;
+    int fds[BOX_WIRE_FDS];
+    int64_t n = box_wire_recv(sock, &msg, sizeof(msg), fds, MSG_DONTWAIT, NULL);
+
+    for (int i = 0; i < BOX_WIRE_FDS; i++)
+        tr_close(&fds[i]);
+    return n < 0 ? (int)n : box_wire_check(&msg, (size_t)n, kind, sizeof(msg), NULL);
+}
+
+/* The lowest real-time priority: above everybody who has none is enough. It gives it back itself.
+ * What it wants else, and that it is gone, is the library's to find out. */
+static void hear_container(struct container *c)
+{
+    const struct sched_param lowest = {.sched_priority = 1};
+    struct tr_err err = TR_ERR_INIT;
+
+    int r = hear(c->ctl, BOX_URGENT);
+    if (r < 0 && r != TR_E_RETRY)
+        tr_close(&c->ctl);
+    if (r < 0)
+        return;
+    if (sched_setscheduler(c->pid, SCHED_FIFO, &lowest) < 0)
+        (void)tr_fail(&err, TR_E_DENIED, errno, "no real-time priority");
+    (void)box_wire_reply(c->ctl, &err, 0, -1);
+}
+
 static void serve(struct keeper *k)
 {
     for (;;) {
-        struct box_wire_head msg;
-        int fds[BOX_WIRE_FDS];
-
         /* A spare is made while nobody waits for us. */
         if (k->cfg->spare && k->spare.pid == 0)
             (void)make(k, &k->spare, NULL);
-        int64_t n = box_wire_recv(k->sock, &msg, sizeof(msg), fds, 0, NULL);
-        for (int i = 0; i < BOX_WIRE_FDS; i++)
-            tr_close(&fds[i]);
-        if (n < 0 || box_wire_check(&msg, (size_t)n, BOX_RENEW, sizeof(msg), NULL) < 0 ||
-            renew(k) < 0)
+        struct pollfd fds[2] = {{.fd = k->sock, .events = POLLIN},
+                                {.fd = k->now.ctl, .events = POLLIN}};
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return;
+        if (fds[1].revents)
+            hear_container(&k->now);
+        int r = fds[0].revents ? hear(k->sock, BOX_RENEW) : TR_E_RETRY;
+        if (r == 0)
+            r = renew(k);
+        if (r < 0 && r != TR_E_RETRY)
             return;
     }
 }
 
 int box_keeper_main(int sock, const struct box_config *cfg)
 {
-    struct keeper k = {.cfg = cfg,
-                       .sock = sock,
-                       .slot = {.lock = -1},
-                       .now = {.pidfd = -1, .sock = -1},
-                       .spare = {.pidfd = -1, .sock = -1}};
+    struct keeper k = {
+        .cfg = cfg, .sock = sock, .slot = {.lock = -1}, .now = NO_CONTAINER, .spare = NO_CONTAINER};
     struct tr_err err = TR_ERR_INIT;
 
     const struct sigaction ignore = {.sa_handler = SIG_IGN};

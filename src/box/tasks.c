@@ -56,33 +56,44 @@ char *box_tasks_stat(const struct box_tasks *t, const char *id, char *text, size
     return at && at[1] == ' ' ? at + 2 : NULL;
 }
 
-/* One process with a thread that wants a CPU, or waits for a disk: that is the host's time, not the
- * program's. */
-static bool process_awake(const struct box_tasks *all, const char *pid)
+/* Calls fn for the threads of one process; true as soon as fn says so. */
+static bool any_thread(const struct box_tasks *all, const char *pid, box_tasks_fn *fn,
+                       const void *arg)
 {
     TR_CLEANUP(box_tasks_close) struct box_tasks threads;
-    char text[1024];
     char path[32];
 
     (void)snprintf(path, sizeof(path), "%.20s/task", pid);
     box_tasks_open(&threads, all->dir, path);
     for (const char *tid; (tid = box_tasks_next(&threads)) != NULL;) {
-        const char *state = box_tasks_stat(&threads, tid, text, sizeof(text));
-
-        if (state && (*state == 'R' || *state == 'D'))
+        if (fn(&threads, tid, arg))
             return true;
     }
     return false;
 }
 
-bool box_tasks_awake(int proc)
+bool box_tasks_any(int proc, box_tasks_fn *fn, const void *arg)
 {
     TR_CLEANUP(box_tasks_close) struct box_tasks all;
 
     box_tasks_open(&all, proc, ".");
     for (const char *pid; (pid = box_tasks_next(&all)) != NULL;) {
-        if (strcmp(pid, "1") != 0 && process_awake(&all, pid)) /* 1 is us, looking */
+        if (strcmp(pid, "1") != 0 && any_thread(&all, pid, fn, arg)) /* 1 is us, looking */
             return true;
     }
     return false;
+}
+
+/* It wants a CPU, or waits for a disk: that is the host's time, not the program's. */
+static bool thread_awake(const struct box_tasks *threads, const char *tid, const void *arg)
+{
+    char text[1024];
+    const char *state = box_tasks_stat(threads, tid, text, sizeof(text));
+
+    return state && (*state == 'R' || *state == 'D');
+}
+
+bool box_tasks_awake(int proc)
+{
+    return box_tasks_any(proc, thread_awake, NULL);
 }

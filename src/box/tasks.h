@@ -26,4 +26,8 @@ const char *box_tasks_next(struct box_tasks *t); /* a name, until the next call;
 /* The file `stat` of one of them, from the state on, in `text`; NULL when it has ended. */
 char *box_tasks_stat(const struct box_tasks *t, const char *id, char *text, size_t size);
 
+/* Each thread of each process but our own, until fn says true. */
+typedef bool box_tasks_fn(const struct box_tasks *threads, const char *tid, const void *arg);
+bool box_tasks_any(int proc, box_tasks_fn *fn, const void *arg);
+
 #endif

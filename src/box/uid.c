@@ -159,10 +159,10 @@ static uint64_t cap_for_pids(void)
 int box_caps_reduce(const struct box_ids *ids, struct tr_err *err)
 {
     /* Files of another uid in the work folders are made, opened and removed with DAC_OVERRIDE,
-     * FOWNER and CHOWN; the rest starts and ends programs. */
+     * FOWNER and CHOWN; the rest starts and ends programs (SYS_NICE: see bring_here()). */
     const uint64_t keep = 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL |
                           1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_FOWNER | 1ULL << CAP_CHOWN |
-                          cap_for_pids();
+                          1ULL << CAP_SYS_NICE | cap_for_pids();
     const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
                                SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
@@ -20,15 +21,27 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/parse.h"
 #include "box/tasks.h"
 
 enum {
-    /* Closer looks cost more than they tell: a wake-up is about this late anyway. */
+    /* Closer looks cost more than they tell: a wake-up is about this late anyway. And a program
+     * that rests just below its limit must not keep us busy. */
     LOOK_MIN_US = 300,
+    LOOK_REST_US = 1000,
+    /* So close to the limit, for each CPU, we want to be on time: ordinary wake-ups are rarely
+     * later than this. And from here on a tick of the slowest kernels (100 Hz) could hide the end.
+     */
+    URGENT_US = 20000,
+    TICK_US = 10000,
+    /* To visit more would disturb everybody: who has more ties each box to one of them. */
+    URGENT_CPUS = 4,
     /* From here on pressure and throttling are worth two reads. */
     MARK_US = 10000,
     /* In the time that makes a program idle. */
     IDLE_LOOKS = 4,
+    /* What is killed and gets a CPU is gone by then, but for the largest of address spaces. */
+    DIE_MS = 100,
     /* Killed processes that take longer hang in the kernel: the container is lost. */
     KILL_MAX_US = 10000000
 };
@@ -136,15 +149,36 @@ static void tell_idle(struct box_watch *w, int64_t used)
         w->quiet.told = !busy;
 }
 
+/* What has been used, as far as it is booked. */
+static int64_t used_us(struct box_watch *w, struct box_usage *now)
+{
+    int64_t direct = process_cpu_us(w->pid);
+
+    (void)w->cg->driver->sample(w->cg, now, NULL);
+    return now->cpu_us > direct ? now->cpu_us : direct;
+}
+
+static int64_t near_us(const struct box_watch *w)
+{
+    return URGENT_US * (int64_t)(w->cpus < URGENT_CPUS ? w->cpus : URGENT_CPUS);
+}
+
 /* Look at the counters; true when a limit is reached. */
 static bool look(struct box_watch *w, const struct tbox_limits *l, int64_t *ret_cpu_left_us)
 {
     struct box_usage now = {0};
-    int64_t direct = process_cpu_us(w->pid);
+    int64_t used = used_us(w, &now);
+    int64_t left = l->cpu_us - used;
 
-    (void)w->cg->driver->sample(w->cg, &now, NULL);
-    int64_t used = now.cpu_us > direct ? now.cpu_us : direct;
-    *ret_cpu_left_us = l->cpu_us - used;
+    if (left > 0 && left < near_us(w))
+        box_urgent_begin(w->urgent);
+    if (w->urgent->on && w->cpus <= URGENT_CPUS && left > 0 && left < TICK_US * (int64_t)w->cpus) {
+        box_urgent_visit(w->urgent, w->cpu);
+        used = used_us(w, &now);
+        left = l->cpu_us - used;
+    }
+    w->resting = left == *ret_cpu_left_us;
+    *ret_cpu_left_us = left;
     if (w->idle_us > 0)
         tell_idle(w, used);
     if (now.oom_kills > 0)
@@ -160,10 +194,13 @@ static int64_t next_look_us(const struct box_watch *w, const struct tbox_limits 
                             int64_t cpu_left_us, bool marked)
 {
     int64_t passed = tr_clock_mono_us() - w->started_us;
-    int64_t wait = cpu_left_us / w->cpus + 1;
+    /* In time to be urgent; from then on to the limit itself. */
+    int64_t apart = cpu_left_us > near_us(w) ? near_us(w) / 2 : 0;
+    int64_t wait = (cpu_left_us - apart) / w->cpus + 1;
+    int64_t least = w->resting ? LOOK_REST_US : LOOK_MIN_US;
 
-    if (wait < LOOK_MIN_US)
-        wait = LOOK_MIN_US;
+    if (wait < least)
+        wait = least;
     if (wait > l->wall_us - passed + 1)
         wait = l->wall_us - passed + 1;
     if (!marked && wait > MARK_US)
@@ -175,7 +212,7 @@ static int64_t next_look_us(const struct box_watch *w, const struct tbox_limits 
     return wait > 0 ? wait : 0;
 }
 
-int box_watch_run(struct box_watch *w, const struct tbox_limits *limits, struct tr_err *err)
+static int watch(struct box_watch *w, const struct tbox_limits *limits, struct tr_err *err)
 {
     struct pollfd fds[2] = {{.fd = w->signals, .events = POLLIN},
                             {.fd = w->sock, .events = POLLIN}};
@@ -207,6 +244,31 @@ int box_watch_run(struct box_watch *w, const struct tbox_limits *limits, struct 
     }
 }
 
+int box_watch_run(struct box_watch *w, const struct tbox_limits *limits, struct tr_err *err)
+{
+    int r = watch(w, limits, err);
+
+    /* The first blow while nobody can delay it, and before we wait for the helper. What takes long,
+     * reaping and cleaning, is not urgent. */
+    if (w->pid != 0)
+        (void)kill(-1, SIGKILL);
+    box_urgent_end(w->urgent);
+    return r;
+}
+
+/* Killed, a thread still needs a CPU to die on. Where it is tied to one that others fill it would
+ * have none for as long as they like, and with it the slot: so it comes to the CPU that we got. */
+static bool bring_here(const struct box_tasks *threads, const char *tid, const void *arg)
+{
+    const struct box_watch *w = arg;
+    uint64_t id = 0;
+    int here = sched_getcpu();
+
+    if (here >= 0 && tr_parse_u64(tid, 2, INT32_MAX, &id, NULL) == 0)
+        (void)box_urgent_go((pid_t)id, here, w->urgent->key);
+    return false;
+}
+
 int box_watch_kill_all(struct box_watch *w, struct tr_err *err)
 {
     int64_t deadline = tr_clock_mono_us() + KILL_MAX_US;
@@ -221,8 +283,10 @@ int box_watch_kill_all(struct box_watch *w, struct tr_err *err)
         (void)kill(-1, SIGKILL);
         if (tr_clock_mono_us() > deadline)
             return tr_fail(err, TR_E_FATAL, 0, "processes do not die");
-        if (poll(&fd, 1, 1000) > 0)
+        if (poll(&fd, 1, DIE_MS) > 0)
             drain_signals(w->signals);
+        else
+            (void)box_tasks_any(w->proc, bring_here, w);
     }
     w->killed = own_end && count > 0 ? count - 1 : count;
     return 0;

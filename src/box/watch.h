@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "box/cgroup.h"
 #include "box/spec.h"
+#include "box/urgent.h"
 
 struct box_watch {
     struct box_cg *cg;
@@ -20,7 +21,9 @@ struct box_watch {
     int signals; /* signalfd for SIGCHLD */
     pid_t pid;
     int64_t started_us;
-    unsigned cpus;   /* how many it can use at once */
+    unsigned cpus; /* how many it can use at once */
+    int cpu;       /* which one, when it is tied to it, or negative */
+    struct box_urgent *urgent;
     int proc;        /* a /proc that shows the program's processes, or -1 */
     int64_t idle_us; /* tell the library when it waits this long; 0: never */
     struct {
@@ -29,6 +32,7 @@ struct box_watch {
         unsigned looks;
         bool told;
     } quiet;
+    bool resting; /* nothing was used between the last two looks */
     /* Out: */
     int status;
     int64_t wall_us;

@@ -36,8 +36,9 @@ enum box_kind {
     BOX_DONE,    /* anybody's answer to the rest: box_wire_done (+ 1 descriptor) */
     BOX_RENEW,   /* library -> helper: a new container; the answer carries its socket */
     BOX_ROW,     /* helper -> library, probing: struct tbox_probe_row */
-    BOX_IDLE     /* first process -> library while it runs: waiting since `arg` (CLOCK_MONOTONIC,
+    BOX_IDLE,    /* first process -> library while it runs: waiting since `arg` (CLOCK_MONOTONIC,
                   * microseconds), or 0: no longer */
+    BOX_URGENT   /* first process -> helper: real-time priority, please */
 };
 
 struct box_wire_head {

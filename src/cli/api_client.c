@@ -16,19 +16,31 @@ enum {
     ANSWER_MAX = 64 * 1024 * 1024
 };
 
-int api_open(struct api *a, const char *server, const char *key, struct tr_err *err)
+int api_open(struct api *a, const struct api_options *o, struct tr_err *err)
 {
-    static const struct tr_http_conf conf = {.stall_us = 90000000, .timeout_us = 90000000};
+    const struct tr_http_conf conf = {
+        .stall_us = 90000000, .timeout_us = 90000000, .ca_file = o->ca};
 
-    *a = (struct api){.server = server};
-    if (strncmp(server, "http://", 7) != 0 && strncmp(server, "https://", 8) != 0)
+    *a = (struct api){.server = o->server};
+    if (strncmp(o->server, "http://", 7) != 0 && strncmp(o->server, "https://", 8) != 0)
         return tr_fail(err, TR_E_USAGE, 0,
                        "--server '%.80s': expected an address such as http://127.0.0.1:8080",
-                       server);
-    if (key)
+                       o->server);
+    if (o->key)
         (void)snprintf(a->authorization, sizeof(a->authorization), "Authorization: Bearer %.*s",
-                       (int)strcspn(key, "\r\n"), key);
+                       (int)strcspn(o->key, "\r\n"), o->key);
     return tr_http_new(&conf, &a->http, err);
+}
+
+int api_open_by(struct api *a, const struct api_options *o, struct tr_err *err)
+{
+    TR_CLEANUP(tr_buf_done) struct tr_buf found;
+    struct api_options with = *o;
+
+    tr_buf_init(&found, 4096);
+    if (!o->key && tr_fs_read_file("tribunal-data/admin.key", &found, NULL) >= 0)
+        with.key = found.data;
+    return api_open(a, &with, err);
 }
 
 void api_close(struct api *a)
@@ -105,11 +117,4 @@ int api_upload(struct api *a, const char *path, int fd, uint64_t size, json_t **
     struct tr_http_request req = {.method = "PUT", .body_fd = fd, .body_size = size};
 
     return exchange(a, path, "Content-Type: application/zip", req, ret, err);
-}
-
-const char *api_key(const char *key, struct tr_buf *found)
-{
-    if (key || tr_fs_read_file("tribunal-data/admin.key", found, NULL) < 0)
-        return key;
-    return found->data;
 }

@@ -56,33 +56,10 @@ static const char *const cgroups[] = {"auto", "v2", "v1", "hybrid", "none", NULL
 static const char *const userns[] = {"auto", "always", "never", NULL};
 
 static const struct tr_conf_item items[] = {
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, json),
-     .doc = "one JSON document instead of a table",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "rounds",
-     .type = TR_CONF_INT,
-     .at = offsetof(struct options, rounds),
-     .fallback = "20",
-     .min = 1,
-     .max = ROUNDS_MAX,
-     .doc = "rounds of 16 runs for each contender",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "cgroup",
-     .type = TR_CONF_CHOICE,
-     .at = offsetof(struct options, cgroup),
-     .fallback = "auto",
-     .choices = cgroups,
-     .doc = "which cgroups the box uses",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "userns",
-     .type = TR_CONF_CHOICE,
-     .at = offsetof(struct options, userns),
-     .fallback = "auto",
-     .choices = userns,
-     .doc = "whether the box has a user namespace",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("json", json, "one JSON document instead of a table"),
+    CLI_NUMBER("rounds", rounds, "20", 1, ROUNDS_MAX, "rounds of 16 runs for each contender"),
+    CLI_CHOICE("cgroup", cgroup, "auto", cgroups, "which cgroups the box uses"),
+    CLI_CHOICE("userns", userns, "auto", userns, "whether the box has a user namespace"),
 };
 
 static const struct cli_doc doc = {

@@ -36,15 +36,7 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "rounds",
-     .type = TR_CONF_INT,
-     .at = offsetof(struct options, rounds),
-     .fallback = "5",
-     .min = 1,
-     .max = 1000,
-     .unit = "N",
-     .doc = "how often to measure; medians are shown",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_NUMBER("rounds", rounds, "5", 1, 1000, "how often to measure; medians are shown"),
 };
 
 static const struct cli_doc judge_doc = {

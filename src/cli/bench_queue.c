@@ -20,18 +20,15 @@ struct options {
 static const struct tr_conf_item items[] = {
     QUEUE_ITEM_DB(struct options),
     QUEUE_ITEM_JSON(struct options),
-    QUEUE_NUMBER("jobs", jobs, "100000", 1, 10000000, "jobs of the full life cycle"),
-    QUEUE_NUMBER("threads", threads, "2", 1, 64, "threads of the full life cycle"),
-    QUEUE_NUMBER("batch", batch, "500", 1, TQ_BATCH_MAX, "jobs in one call of the full life cycle"),
-    QUEUE_NUMBER("payload", payload, "100", 1, 1000000, "bytes of a payload"),
-    QUEUE_NUMBER("samples", samples, "200", 1, 100000, "jobs whose latency is taken"),
-    QUEUE_TIME("hold", hold_us, "0",
-               "also run this long with a snapshot held open, and a third of it before and after"),
-    {.name = "worker",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, worker),
-     .doc = "measure the worker: no-op handlers in threads and in processes, and its latency",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_NUMBER("jobs", jobs, "100000", 1, 10000000, "jobs of the full life cycle"),
+    CLI_NUMBER("threads", threads, "2", 1, 64, "threads of the full life cycle"),
+    CLI_NUMBER("batch", batch, "500", 1, TQ_BATCH_MAX, "jobs in one call of the full life cycle"),
+    CLI_NUMBER("payload", payload, "100", 1, 1000000, "bytes of a payload"),
+    CLI_NUMBER("samples", samples, "200", 1, 100000, "jobs whose latency is taken"),
+    CLI_TIME("hold", hold_us, "0",
+             "also run this long with a snapshot held open, and a third of it before and after"),
+    CLI_FLAG("worker", worker,
+             "measure the worker: no-op handlers in threads and in processes, and its latency"),
 };
 
 static const struct cli_doc doc = {

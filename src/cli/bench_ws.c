@@ -26,7 +26,8 @@ enum {
     AHEAD = 256,  /* unanswered submissions while the rate is measured */
     THREADS = 64, /* posting */
     TICK_MS = 10,
-    STEP_S = 120 /* most that one step may take */
+    STEP_S = 120, /* most that one step may take */
+    WAVE = 200    /* judges that connect at once: a listening socket keeps so many waiting */
 };
 
 struct options {
@@ -36,11 +37,7 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, json),
-     .doc = "print one JSON document",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("json", json, "print one JSON document"),
     {.name = "program",
      .type = TR_CONF_STRING,
      .at = offsetof(struct options, program),
@@ -76,14 +73,15 @@ static const struct tr_conf_item items[] = {
      .fallback = "5000",
      .max = 7000,
      .unit = "N",
-     .doc = "connections that do nothing in the last part"},
+     .doc = "more judges in the last part, that have nothing to do"},
 };
 
 static const struct cli_doc doc = {
     .name = "tribunal bench ws",
     .usage = "[--judges N] [--submissions N] [--json]",
-    .summary = "Measures the controller with judges that judge nothing: submissions a second from\n"
-               "POST to result event, latency, memory for each judge, idle connections.",
+    .summary =
+        "Measures the controller with judges that judge nothing: submissions a second from\n"
+        "POST to result event, latency, memory for each judge, with thousands of idle judges.",
     .examples = "  tribunal bench ws --json\n",
     .items = items,
     .count = TR_ARRAY_LEN(items),
@@ -99,9 +97,11 @@ struct bench {
     char names[JUDGES_MAX][16];
     int64_t njudges, connected, ended;
     struct tr_ws *listener;
-    struct tr_ws **idle;
-    int64_t nidle, opened, lost;
-    json_t *parameters;
+    bool listening, deaf;
+    struct tr_ws_source **idle;
+    char (*idle_names)[16];
+    int64_t nidle;
+    json_t *parameters, *idle_parameters;
     int64_t number; /* of the next submission */
     /* the step at hand */
     bool (*done)(struct bench *b);
@@ -164,32 +164,62 @@ static void on_ended(void *arg, int r, const struct tr_err *err)
 
 static bool all_connected(struct bench *b)
 {
-    return b->connected >= b->njudges;
+    return b->connected >= b->njudges + b->nidle;
 }
 
-static int add_judges(struct bench *b, int64_t upto, struct tr_err *err)
+static int add_judge(struct bench *b, const char *name, json_t *parameters,
+                     struct tr_ws_source **ret, struct tr_err *err)
 {
     const char *controllers[] = {b->c.url};
     struct tr_ws_work work = tr_ws_noop_work(b->noop);
     struct tr_ws_judge_events events = {b, on_connected, NULL, on_ended};
+    struct tr_ws_source_conf conf = {.controllers = controllers,
+                                     .ncontrollers = 1,
+                                     .judge_id = name,
+                                     .version = "bench",
+                                     .key = b->c.key,
+                                     .tokens = SLOTS,
+                                     .parameters = parameters};
 
+    return tr_ws_source_new(b->loop, b->net, &conf, &work, &events, ret, err);
+}
+
+static int add_judges(struct bench *b, int64_t upto, struct tr_err *err)
+{
     for (; b->njudges < upto; b->njudges++) {
         char *name = b->names[b->njudges];
-        struct tr_ws_source_conf conf = {.controllers = controllers,
-                                         .ncontrollers = 1,
-                                         .judge_id = name,
-                                         .version = "bench",
-                                         .key = b->c.key,
-                                         .tokens = SLOTS,
-                                         .parameters = b->parameters};
 
         (void)snprintf(name, sizeof(b->names[0]), "bench-%d", (int)b->njudges);
-        int r =
-            tr_ws_source_new(b->loop, b->net, &conf, &work, &events, &b->judges[b->njudges], err);
+        int r = add_judge(b, name, b->parameters, &b->judges[b->njudges], err);
         if (r < 0)
             return r;
     }
     return turn_until(b, all_connected, "the judges", err);
+}
+
+/* Judges with free slots for a language that nobody submits in: they beat, and that is all. */
+static int add_idle(struct bench *b, struct tr_err *err)
+{
+    b->idle = calloc((size_t)b->o.idle + 1, sizeof(*b->idle));
+    b->idle_names = calloc((size_t)b->o.idle + 1, sizeof(*b->idle_names));
+    if (!b->idle || !b->idle_names)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory for %lld judges", (long long)b->o.idle);
+    while (b->nidle < b->o.idle) {
+        int64_t upto = b->nidle + WAVE < b->o.idle ? b->nidle + WAVE : b->o.idle;
+
+        for (; b->nidle < upto; b->nidle++) {
+            char *name = b->idle_names[b->nidle];
+
+            (void)snprintf(name, sizeof(b->idle_names[0]), "idle-%d", (int)b->nidle);
+            int r = add_judge(b, name, b->idle_parameters, &b->idle[b->nidle], err);
+            if (r < 0)
+                return r;
+        }
+        int r = turn_until(b, all_connected, "idle judges", err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 static void listener_opened(void *arg)
@@ -197,7 +227,7 @@ static void listener_opened(void *arg)
     static const char say[] = "{\"type\":\"subscribe\",\"id\":1}";
     struct bench *b = arg;
 
-    b->opened++;
+    b->listening = true;
     (void)tr_ws_send(b->listener, say, sizeof(say) - 1, NULL);
 }
 
@@ -220,68 +250,32 @@ static void listener_text(void *arg, char *bytes, size_t len)
     b->posts.results++;
 }
 
-static void idle_opened(void *arg)
+static void listener_closed(void *arg, int code, const char *why)
 {
     struct bench *b = arg;
 
-    b->opened++;
+    b->deaf = true;
+    (void)fprintf(stderr, "tribunal bench ws: the listener was closed (%d): %s\n", code, why);
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): the callback's type */
-static void ignore_text(void *arg, char *bytes, size_t len)
+static bool listens(struct bench *b)
 {
-    (void)arg;
-    (void)bytes;
-    (void)len;
+    return b->listening || b->deaf;
 }
 
-static void on_closed(void *arg, int code, const char *why)
+static int add_listener(struct bench *b, struct tr_err *err)
 {
-    struct bench *b = arg;
-
-    if (b->lost++ == 0)
-        (void)fprintf(stderr, "tribunal bench ws: a connection closed (%d): %s\n", code, why);
-}
-
-static bool all_opened(struct bench *b)
-{
-    return b->opened + b->lost >= b->nidle + 1;
-}
-
-static int connect_one(struct bench *b, bool listens, struct tr_ws **ret, struct tr_err *err)
-{
-    struct tr_ws_events events = {b, listens ? listener_opened : idle_opened,
-                                  listens ? listener_text : ignore_text, on_closed};
+    struct tr_ws_events events = {b, listener_opened, listener_text, listener_closed};
     struct tr_ws_target target = {.url = b->c.url,
                                   .path = "/ws/backend",
                                   .subprotocol = "tribunal.backend.v1",
                                   .max_message = 1 << 20,
                                   .max_waiting = 1 << 16};
+    int r = tr_ws_connect(b->net, &target, &events, &b->listener, err);
 
-    return tr_ws_connect(b->net, &target, &events, ret, err);
-}
-
-static int add_idle(struct bench *b, struct tr_err *err)
-{
-    b->idle = calloc((size_t)b->o.idle + 1, sizeof(struct tr_ws *));
-    if (!b->idle)
-        return tr_fail(err, TR_E_NOMEM, 0, "no memory for %lld connections", (long long)b->o.idle);
-    while (b->nidle < b->o.idle) {
-        int64_t upto = b->nidle + 200 < b->o.idle ? b->nidle + 200 : b->o.idle;
-
-        /* In waves: a listening socket keeps so many waiting. */
-        for (; b->nidle < upto; b->nidle++) {
-            int r = connect_one(b, false, &b->idle[b->nidle], err);
-            if (r < 0)
-                return r;
-        }
-        int r = turn_until(b, all_opened, "idle connections", err);
-        if (r < 0)
-            return r;
-    }
-    return b->lost ? tr_fail(err, TR_E_FATAL, 0, "%lld of the connections were closed",
-                             (long long)b->lost)
-                   : 0;
+    if (r >= 0)
+        r = turn_until(b, listens, "the listener", err);
+    return r >= 0 && b->deaf ? tr_fail(err, TR_E_FATAL, 0, "the listener was not let in") : r;
 }
 
 /* --- measuring -----------------------------------------------------------------------------------
@@ -348,11 +342,6 @@ static int row(struct bench *b, const char *name, json_t *out, struct tr_err *er
     return 0;
 }
 
-static bool listens(struct bench *b)
-{
-    return b->opened + b->lost > 0;
-}
-
 static int start(struct bench *b, struct tr_err *err)
 {
     struct tr_ws_conf conf = {.most = (unsigned)(b->o.idle + b->o.judges + 16)};
@@ -368,10 +357,10 @@ static int start(struct bench *b, struct tr_err *err)
         return r;
     b->parameters = json_pack("{s:i, s:[{s:s, s:s}]}", "memory_mib", 65536, "languages", "slug",
                               "python3", "version", "none");
+    b->idle_parameters = json_pack("{s:i, s:[{s:s, s:s}]}", "memory_mib", 65536, "languages",
+                                   "slug", "idle", "version", "none");
     r = add_judges(b, 1, err); /* comes back until the controller listens */
-    if (r >= 0)
-        r = connect_one(b, true, &b->listener, err);
-    return r < 0 ? r : turn_until(b, listens, "the listener", err);
+    return r < 0 ? r : add_listener(b, err);
 }
 
 static int run_all(struct bench *b, json_t *out, struct tr_err *err)
@@ -398,12 +387,11 @@ static int run_all(struct bench *b, json_t *out, struct tr_err *err)
     if (r >= 0)
         r = row(b, name, out, err);
     (void)json_object_set_new(out, "kib_per_judge", json_real(kib));
-    (void)json_object_set_new(out, "kib_per_idle_connection", json_real(idle_kib));
+    (void)json_object_set_new(out, "kib_per_idle_judge", json_real(idle_kib));
     (void)json_object_set_new(out, "controller_rss_kib", json_integer(ws_controller_kib(&b->c)));
     if (!b->o.json && r >= 0)
-        (void)printf(
-            "memory: %.1f KiB for a judge, %.1f KiB for an idle connection, %lld KiB in all\n", kib,
-            idle_kib, (long long)ws_controller_kib(&b->c));
+        (void)printf("memory: %.1f KiB for a judge, %.1f KiB for an idle one, %lld KiB in all\n",
+                     kib, idle_kib, (long long)ws_controller_kib(&b->c));
     return r;
 }
 
@@ -412,15 +400,17 @@ static void stop(struct bench *b)
     for (int64_t i = 0; i < b->njudges; i++)
         tr_ws_source_free(b->judges[i]);
     for (int64_t i = 0; i < b->nidle; i++)
-        tr_ws_free(b->idle[i]);
+        tr_ws_source_free(b->idle[i]);
     tr_ws_free(b->listener);
     tr_ws_noop_free(b->noop);
     tr_ws_net_free(b->net);
     if (b->loop)
         tr_loop_free(b->loop);
     ws_controller_stop(&b->c);
-    free(b->idle);
+    free((void *)b->idle);
+    free(b->idle_names);
     json_decref(b->parameters);
+    json_decref(b->idle_parameters);
 }
 
 int bench_ws(int argc, char **argv)

@@ -14,29 +14,11 @@
 #include "cli/nats_opts.h"
 #include "cli/slot.h"
 
-static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
-static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 static const struct tr_conf_item common_items[] = {
-    {.name = "config",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct cli_common, config),
-     .unit = "FILE",
-     .doc = "read settings from this file",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "log-level",
-     .type = TR_CONF_CHOICE,
-     .at = offsetof(struct cli_common, log_level),
-     .fallback = "info",
-     .choices = log_levels,
-     .doc = "how much to log"},
-    {.name = "log-format",
-     .type = TR_CONF_CHOICE,
-     .at = offsetof(struct cli_common, log_format),
-     .fallback = "text",
-     .choices = log_formats,
-     .doc = "log lines for people or for machines"},
+    TR_CONFIG_ITEM(struct cli_common, base),
+    TR_LOG_ITEMS(struct cli_common, base),
     {.name = "color",
      .type = TR_CONF_CHOICE,
      .at = offsetof(struct cli_common, color),
@@ -151,8 +133,7 @@ bool cli_begin(struct cli_run *run, const struct cli_doc *doc, void *into, int a
         *ret_exit = CLI_OK;
         return false;
     }
-    tr_log_setup(STDERR_FILENO, (enum tr_log_format)run->common.log_format,
-                 (enum tr_log_level)run->common.log_level);
+    tr_common_log(&run->common.base);
     return true;
 }
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "rt/conf.h"
+#include "rt/conf_common.h"
 
 /* Exit codes of every program (DESIGN: "the command line"). */
 enum {
@@ -49,12 +49,38 @@ struct cli_doc {
     size_t args_min, args_max;
 };
 
+/* Rows for the `struct options` of the file they stand in; of the command line only. */
+#define CLI_FLAG(name_, field_, doc_)                                                              \
+    {                                                                                              \
+        .name = (name_), .type = TR_CONF_BOOL, .at = offsetof(struct options, field_),             \
+        .doc = (doc_), .flags = TR_CONF_CLI_ONLY                                                   \
+    }
+#define CLI_TEXT(name_, field_, fallback_, unit_, doc_)                                            \
+    {                                                                                              \
+        .name = (name_), .type = TR_CONF_STRING, .at = offsetof(struct options, field_),           \
+        .fallback = (fallback_), .unit = (unit_), .doc = (doc_), .flags = TR_CONF_CLI_ONLY         \
+    }
+#define CLI_NUMBER(name_, field_, fallback_, min_, max_, doc_)                                     \
+    {                                                                                              \
+        .name = (name_), .type = TR_CONF_INT, .at = offsetof(struct options, field_),              \
+        .fallback = (fallback_), .min = (min_), .max = (max_), .unit = "N", .doc = (doc_),         \
+        .flags = TR_CONF_CLI_ONLY                                                                  \
+    }
+#define CLI_TIME(name_, field_, fallback_, doc_)                                                   \
+    {                                                                                              \
+        .name = (name_), .type = TR_CONF_DURATION, .at = offsetof(struct options, field_),         \
+        .fallback = (fallback_), .unit = "TIME", .doc = (doc_), .flags = TR_CONF_CLI_ONLY          \
+    }
+#define CLI_CHOICE(name_, field_, fallback_, choices_, doc_)                                       \
+    {                                                                                              \
+        .name = (name_), .type = TR_CONF_CHOICE, .at = offsetof(struct options, field_),           \
+        .fallback = (fallback_), .choices = (choices_), .doc = (doc_), .flags = TR_CONF_CLI_ONLY   \
+    }
+
 /* Options that every subcommand has. */
 struct cli_common {
-    const char *config;
-    int log_level;  /* enum tr_log_level */
-    int log_format; /* enum tr_log_format */
-    int color;      /* 0 auto, 1 always, 2 never */
+    struct tr_common base;
+    int color; /* 0 auto, 1 always, 2 never */
 };
 
 struct cli_run {

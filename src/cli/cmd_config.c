@@ -13,11 +13,7 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "sample",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, sample),
-     .doc = "print a sample file with every setting and its default",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("sample", sample, "print a sample file with every setting and its default"),
 };
 
 static const struct cli_doc doc = {
@@ -49,8 +45,8 @@ int cmd_config(int argc, char **argv)
         (void)cli_begin(&run, &doc, &opt, 2, words, &code); /* prints and returns false */
         return code;
     }
-    if (run.common.config)
-        (void)printf("%s: good\n", run.common.config);
+    if (run.common.base.config)
+        (void)printf("%s: good\n", run.common.base.config);
     else
         (void)printf("no configuration file: every setting has its default; see --sample\n");
     return code;

@@ -24,11 +24,7 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, json),
-     .doc = "one JSON document instead of a table",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("json", json, "one JSON document instead of a table"),
 };
 
 static const struct cli_doc doc = {

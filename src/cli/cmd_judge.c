@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "cli/commands.h"
+#include "cli/escape.h"
 #include "cli/judge_view.h"
 #include "cli/slot.h"
 #include "codec/task.h"
@@ -42,22 +43,10 @@ static const struct tr_conf_item items[] = {
      .unit = "SLUG",
      .doc = "language; by the file's extension when not given",
      .flags = TR_CONF_CLI_ONLY},
-    {.name = "transcript",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, transcript),
-     .unit = "FILE",
-     .doc = "write down there what program and interactor said to each other",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "all",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, all),
-     .doc = "do not stop at the first failing test",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "task",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, task),
-     .doc = "FILE is a task message: language, limits and tests are its own",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_TEXT("transcript", transcript, NULL, "FILE",
+             "write down there what program and interactor said to each other"),
+    CLI_FLAG("all", all, "do not stop at the first failing test"),
+    CLI_FLAG("task", task, "FILE is a task message: language, limits and tests are its own"),
 };
 
 static const struct cli_doc doc = {

@@ -17,11 +17,7 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "test",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, test),
-     .doc = "judge each language's own small program as well",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("test", test, "judge each language's own small program as well"),
 };
 
 static const struct cli_doc list_doc = {

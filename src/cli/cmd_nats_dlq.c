@@ -12,6 +12,7 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/escape.h"
 #include "cli/nats_opts.h"
 #include "codec/json.h"
 #include "nats/dlq.h"
@@ -41,11 +42,7 @@ struct options {
 static const struct tr_conf_item show_items[] = {COMMON};
 
 static const struct tr_conf_item work_items[] = {
-    {.name = "all",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, all),
-     .doc = "every letter there is now",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("all", all, "every letter there is now"),
     COMMON,
 };
 
@@ -98,12 +95,6 @@ struct work {
     int (*act)(struct work *w, const struct tr_dead *dead);
 };
 
-static void print_clean(const char *text, size_t max)
-{
-    for (size_t i = 0; i < max && text[i]; i++)
-        (void)putchar((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i]);
-}
-
 static json_t *dead_json(const struct tr_dead *d, bool whole)
 {
     char time[TR_TIME_TEXT];
@@ -134,13 +125,14 @@ static int act_list(struct work *w, const struct tr_dead *d)
     }
     (void)printf("%6llu  %.19sZ  ", (unsigned long long)d->seq, tr_clock_text(d->time_us, time));
     if (!d->letter) {
-        (void)printf("(%s)\n", d->why);
+        print_escaped_text(stdout, "(", d->why, TEXT_MAX);
+        (void)puts(")");
         return 0;
     }
-    print_clean(tr_letter_text(d->letter, "submit_id"), 64);
+    print_escaped_text(stdout, "", tr_letter_text(d->letter, "submit_id"), 64);
     (void)printf("  retries=%lld  ",
                  (long long)json_integer_value(json_object_get(d->letter, "retry_count")));
-    print_clean(tr_letter_text(d->letter, "error"), ERROR_SHOWN);
+    print_escaped_text(stdout, "", tr_letter_text(d->letter, "error"), ERROR_SHOWN);
     (void)putchar('\n');
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/escape.h"
 #include "cli/nats_opts.h"
 #include "codec/json.h"
 #include "nats/names.h"
@@ -33,11 +34,7 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "all",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, all),
-     .doc = "begin with the oldest that is kept, not with the next",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("all", all, "begin with the oldest that is kept, not with the next"),
     {.name = "follow",
      .type = TR_CONF_BOOL,
      .at = offsetof(struct options, follow),
@@ -52,18 +49,8 @@ static const struct tr_conf_item items[] = {
      .max = INT64_MAX,
      .doc = "end after so many",
      .flags = TR_CONF_CLI_ONLY},
-    {.name = "submit",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, submit),
-     .unit = "ID",
-     .doc = "only those of this submission",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "kind",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, kind),
-     .unit = "WORD",
-     .doc = "only judge.events.WORD: status, contest or system",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_TEXT("submit", submit, NULL, "ID", "only those of this submission"),
+    CLI_TEXT("kind", kind, NULL, "WORD", "only judge.events.WORD: status, contest or system"),
     JSON_ITEM(struct options, json),
     NATS_ITEMS(struct options, nats),
 };
@@ -95,38 +82,22 @@ static void catch_signals(void)
     (void)sigaction(SIGTERM, &act, NULL);
 }
 
-static const char *text_of(const json_t *event, const char *field)
-{
-    const char *text = json_string_value(json_object_get(event, field));
-
-    return text ? text : "";
-}
-
-/* Whatever stands in an event must not drive the terminal. */
-static void print_clean(const char *before, const char *text)
-{
-    if (!*text)
-        return;
-    (void)fputs(before, stdout);
-    for (; *text; text++)
-        (void)putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
-}
-
 static void print_line(const struct tr_read *m, const json_t *event, const char *time)
 {
     const char *subject = m->subject;
     const json_t *score = json_object_get(event, "score");
 
     (void)printf("%.19sZ", time);
-    print_clean(" ", strlen(subject) > 13 ? subject + 13 : subject); /* without "judge.events." */
+    print_escaped_text(stdout, " ", strlen(subject) > 13 ? subject + 13 : subject,
+                       TEXT_MAX); /* without "judge.events." */
     if (!event)
         (void)fputs(" (not JSON)", stdout);
-    print_clean(" ", text_of(event, "type"));
-    print_clean(" submit=", text_of(event, "submit_id"));
-    print_clean(" ", text_of(event, "status"));
+    print_escaped_text(stdout, " ", tr_json_word(event, "type"), TEXT_MAX);
+    print_escaped_text(stdout, " submit=", tr_json_word(event, "submit_id"), TEXT_MAX);
+    print_escaped_text(stdout, " ", tr_json_word(event, "status"), TEXT_MAX);
     if (json_is_integer(score))
         (void)printf(" score=%lld", (long long)json_integer_value(score));
-    print_clean(" worker=", text_of(event, "worker_id"));
+    print_escaped_text(stdout, " worker=", tr_json_word(event, "worker_id"), TEXT_MAX);
     (void)putchar('\n');
 }
 
@@ -149,7 +120,7 @@ static bool show(const struct options *opt, const struct tr_read *m)
     char time[TR_TIME_TEXT];
 
     (void)tr_json_parse(m->data, m->len, 2 * (size_t)TR_NATS_MESSAGE_MAX, &event, NULL);
-    if (opt->submit && strcmp(opt->submit, text_of(event, "submit_id")) != 0)
+    if (opt->submit && strcmp(opt->submit, tr_json_word(event, "submit_id")) != 0)
         return false;
     (void)tr_clock_text(m->time_us, time);
     if (opt->json)

@@ -23,16 +23,9 @@ struct options {
 
 static const struct tr_conf_item items[] = {
     FARM_ITEMS(struct options, replicas, farm_slots),
-    {.name = "dry-run",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, dry_run),
-     .doc = "print the plan as JSON and change nothing; no server is needed",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "recreate",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, recreate),
-     .doc = "make anew what cannot be changed in place: consumers, and streams that are empty",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("dry-run", dry_run, "print the plan as JSON and change nothing; no server is needed"),
+    CLI_FLAG("recreate", recreate,
+             "make anew what cannot be changed in place: consumers, and streams that are empty"),
     JSON_ITEM(struct options, json),
     NATS_ITEMS(struct options, nats),
 };

@@ -37,11 +37,8 @@ static const struct tr_conf_item items[] = {
      .at = offsetof(struct options, db),
      .unit = "URL",
      .doc = "write the submission's row first, PENDING, into this database"},
-    {.name = "dry-run",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, dry_run),
-     .doc = "check the tasks and say where they would go; no server is needed",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("dry-run", dry_run,
+             "check the tasks and say where they would go; no server is needed"),
     JSON_ITEM(struct options, json),
     NATS_ITEMS(struct options, nats),
 };

@@ -15,8 +15,8 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "cli/commands.h"
+#include "cli/escape.h"
 #include "cli/expect.h"
-#include "cli/judge_view.h"
 #include "cli/slot.h"
 #include "codec/json.h"
 
@@ -28,20 +28,8 @@ struct options {
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "lint",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, lint),
-     .doc = "read the package only, judge nothing",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "times",
-     .type = TR_CONF_INT,
-     .at = offsetof(struct options, times),
-     .fallback = "1",
-     .min = 1,
-     .max = 1000,
-     .unit = "N",
-     .doc = "judge every submission that often",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("lint", lint, "read the package only, judge nothing"),
+    CLI_NUMBER("times", times, "1", 1, 1000, "judge every submission that often"),
     {.name = "lang",
      .letter = 'l',
      .type = TR_CONF_LIST,

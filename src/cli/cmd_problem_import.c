@@ -16,40 +16,23 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "cli/api_client.h"
-#include "cli/cli.h"
 #include "cli/commands.h"
 #include "codec/json.h"
 #include "data/pack.h"
 
 struct options {
-    const char *server, *key, *id;
+    struct api_options api;
+    const char *id;
     bool json;
 };
 
 static const struct tr_conf_item items[] = {
-    {.name = "id",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, id),
-     .unit = "ID",
-     .doc = "the problem's id on the server; default: the folder's or file's name",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "server",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, server),
-     .fallback = "http://127.0.0.1:8080",
-     .unit = "URL",
-     .doc = "the controller"},
-    {.name = "key",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, key),
-     .unit = "KEY",
-     .doc = "API key of an admin; default: tribunal-data/admin.key, when there is one",
-     .flags = TR_CONF_SECRET},
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, json),
-     .doc = "print the problem as one JSON document",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_TEXT("id", id, NULL, "ID",
+             "the problem's id on the server; default: the folder's or file's name"),
+    API_ITEM_SERVER,
+    API_ITEM_KEY(" of an admin"),
+    API_ITEM_CA,
+    CLI_FLAG("json", json, "print the problem as one JSON document"),
 };
 
 static const struct cli_doc doc = {
@@ -109,11 +92,16 @@ static char *name_of(const char *path)
     return name;
 }
 
-static const char *text_of(const json_t *o, const char *name)
+/* What is odd in it, though it can be used. */
+static void show_findings(const json_t *problem)
 {
-    const char *s = json_string_value(json_object_get(o, name));
+    size_t i;
+    const json_t *v;
 
-    return s ? s : "";
+    json_array_foreach(json_object_get(problem, "findings"), i, v)
+    {
+        (void)printf("  %s: %s\n", tr_json_word(v, "level"), tr_json_word(v, "message"));
+    }
 }
 
 static int import_package(const struct options *o, const char *path, struct api *a,
@@ -143,7 +131,8 @@ static int import_package(const struct options *o, const char *path, struct api 
         (void)printf("\n");
     } else {
         (void)printf("%s: %s, version %.12s\n", id, r == 201 ? "new" : "updated",
-                     text_of(problem, "version"));
+                     tr_json_word(problem, "version"));
+        show_findings(problem);
     }
     return 0;
 }
@@ -151,16 +140,14 @@ static int import_package(const struct options *o, const char *path, struct api 
 int cmd_problem_import(int argc, char **argv)
 {
     TR_CLEANUP(cli_end) struct cli_run run;
-    TR_CLEANUP(tr_buf_done) struct tr_buf found;
     TR_CLEANUP(api_close) struct api api = {0};
     struct options o = {0};
     struct tr_err err = TR_ERR_INIT;
     int code = CLI_OK;
 
-    tr_buf_init(&found, 4096);
     if (!cli_begin(&run, &doc, &o, argc, argv, &code))
         return code;
-    int r = api_open(&api, o.server, api_key(o.key, &found), &err);
+    int r = api_open_by(&api, &o.api, &err);
     if (r >= 0)
         r = import_package(&o, run.conf.args[0], &api, &err);
     return r < 0 ? cli_fail(&run, &err) : CLI_OK;

@@ -20,15 +20,15 @@ struct options {
 static const struct tr_conf_item items[] = {
     QUEUE_ITEM_DB(struct options),
     QUEUE_ITEM_JSON(struct options),
-    QUEUE_NUMBER("concurrency", concurrency, "-1", -1, TQ_BATCH_MAX,
-                 "running jobs over all processes; 0: no limit"),
-    QUEUE_TEXT("rate", rate, NULL, "X", "starts per second over all processes; 0: no limit"),
-    QUEUE_NUMBER("burst", burst, "-1", -1, 1000000, "starts at once after a quiet time"),
-    QUEUE_TEXT("max-lease", max_lease, NULL, "TIME", "longest lease; 0: none"),
-    QUEUE_TEXT("base-backoff", base_backoff, NULL, "TIME", "delay after the first failure"),
-    QUEUE_TEXT("max-backoff", max_backoff, NULL, "TIME", "longest delay"),
-    QUEUE_NUMBER("jitter", jitter, "-1", -1, 100, "percent around a delay"),
-    QUEUE_TEXT("retention", retention, NULL, "TIME", "keep history this long; 0: for ever"),
+    CLI_NUMBER("concurrency", concurrency, "-1", -1, TQ_BATCH_MAX,
+               "running jobs over all processes; 0: no limit"),
+    CLI_TEXT("rate", rate, NULL, "X", "starts per second over all processes; 0: no limit"),
+    CLI_NUMBER("burst", burst, "-1", -1, 1000000, "starts at once after a quiet time"),
+    CLI_TEXT("max-lease", max_lease, NULL, "TIME", "longest lease; 0: none"),
+    CLI_TEXT("base-backoff", base_backoff, NULL, "TIME", "delay after the first failure"),
+    CLI_TEXT("max-backoff", max_backoff, NULL, "TIME", "longest delay"),
+    CLI_NUMBER("jitter", jitter, "-1", -1, 100, "percent around a delay"),
+    CLI_TEXT("retention", retention, NULL, "TIME", "keep history this long; 0: for ever"),
 };
 static const struct tr_conf_item pause_items[] = {QUEUE_ITEM_DB(struct options)};
 

@@ -23,17 +23,17 @@ static const char *const conflicts[] = {"keep", "replace", "after-running", NULL
 static const struct tr_conf_item items[] = {
     QUEUE_ITEM_DB(struct options),
     QUEUE_ITEM_JSON(struct options),
-    QUEUE_TEXT("queue", queue, "default", "Q", "queue"),
-    QUEUE_TEXT("payload", payload, NULL, "FILE", "file with the payload, or - for standard input"),
-    QUEUE_TEXT("kind", kind, NULL, "WORD", "kind, for handlers to choose by"),
-    QUEUE_TEXT("unique-key", unique_key, NULL, "KEY",
-               "at most one queued or running job has this key"),
-    QUEUE_TEXT("group", group, NULL, "KEY", "fair share: groups take turns"),
-    QUEUE_CHOICE("on-conflict", on_conflict, "keep", conflicts, "when the unique key is taken"),
-    QUEUE_NUMBER("priority", priority, "0", -TQ_PRIORITY_MAX, TQ_PRIORITY_MAX, "higher first"),
-    QUEUE_TIME("delay", delay_us, "0", "not before this time has passed"),
-    QUEUE_NUMBER("max-attempts", max_attempts, "5", 1, TQ_ATTEMPTS_MAX, "runs before it is buried"),
-    QUEUE_FLAG("json-payload", is_json, "mark the payload as JSON"),
+    CLI_TEXT("queue", queue, "default", "Q", "queue"),
+    CLI_TEXT("payload", payload, NULL, "FILE", "file with the payload, or - for standard input"),
+    CLI_TEXT("kind", kind, NULL, "WORD", "kind, for handlers to choose by"),
+    CLI_TEXT("unique-key", unique_key, NULL, "KEY",
+             "at most one queued or running job has this key"),
+    CLI_TEXT("group", group, NULL, "KEY", "fair share: groups take turns"),
+    CLI_CHOICE("on-conflict", on_conflict, "keep", conflicts, "when the unique key is taken"),
+    CLI_NUMBER("priority", priority, "0", -TQ_PRIORITY_MAX, TQ_PRIORITY_MAX, "higher first"),
+    CLI_TIME("delay", delay_us, "0", "not before this time has passed"),
+    CLI_NUMBER("max-attempts", max_attempts, "5", 1, TQ_ATTEMPTS_MAX, "runs before it is buried"),
+    CLI_FLAG("json-payload", is_json, "mark the payload as JSON"),
 };
 
 static const struct cli_doc doc = {

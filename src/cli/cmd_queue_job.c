@@ -15,11 +15,11 @@ struct options {
 static const struct tr_conf_item plain_items[] = {QUEUE_ITEM_DB(struct options)};
 static const struct tr_conf_item cancel_items[] = {
     QUEUE_ITEM_DB(struct options),
-    QUEUE_FLAG("force", force, "take running jobs from their workers at once"),
+    CLI_FLAG("force", force, "take running jobs from their workers at once"),
 };
 static const struct tr_conf_item reclaim_items[] = {
     QUEUE_ITEM_DB(struct options),
-    QUEUE_NUMBER("max", max, "1000", 1, TQ_BATCH_MAX, "how many at most"),
+    CLI_NUMBER("max", max, "1000", 1, TQ_BATCH_MAX, "how many at most"),
 };
 
 static const struct cli_doc retry_doc = {

@@ -20,15 +20,15 @@ static const char *const states[] = {"live",      "scheduled", "ready",       "r
                                      "waiting",   "completed", "dead_letter", "discarded",
                                      "cancelled", NULL};
 
-#define ITEM_QUEUE QUEUE_TEXT("queue", queue, NULL, "Q", "only this queue")
-#define ITEM_LIMIT QUEUE_NUMBER("limit", limit, "100", 1, TQ_BATCH_MAX, "how many at most")
-#define ITEM_AFTER QUEUE_NUMBER("after", after, "0", 0, INT64_MAX, "page on from this job")
+#define ITEM_QUEUE CLI_TEXT("queue", queue, NULL, "Q", "only this queue")
+#define ITEM_LIMIT CLI_NUMBER("limit", limit, "100", 1, TQ_BATCH_MAX, "how many at most")
+#define ITEM_AFTER CLI_NUMBER("after", after, "0", 0, INT64_MAX, "page on from this job")
 
 static const struct tr_conf_item list_items[] = {
     QUEUE_ITEM_DB(struct options),
     QUEUE_ITEM_JSON(struct options),
     ITEM_QUEUE,
-    QUEUE_CHOICE("state", state, "live", states, "only jobs in this state"),
+    CLI_CHOICE("state", state, "live", states, "only jobs in this state"),
     ITEM_LIMIT,
     ITEM_AFTER,
 };

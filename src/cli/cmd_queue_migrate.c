@@ -17,10 +17,9 @@ struct options {
 static const struct tr_conf_item items[] = {
     QUEUE_ITEM_DB(struct options),
     QUEUE_ITEM_JSON(struct options),
-    QUEUE_NUMBER("to", to, "-1", -1, 9999,
-                 "version to reach; -1: the newest (up), one step (down)"),
-    QUEUE_FLAG("show-sql", show_sql,
-               "print the statements instead of running them; opens no database"),
+    CLI_NUMBER("to", to, "-1", -1, 9999, "version to reach; -1: the newest (up), one step (down)"),
+    CLI_FLAG("show-sql", show_sql,
+             "print the statements instead of running them; opens no database"),
 };
 
 static const struct cli_doc doc = {

@@ -8,14 +8,11 @@
  * die with their parent.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,20 +21,16 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/log.h"
 #include "base/spawn.h"
 #include "cli/api_client.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/keys_cli.h"
 #include "cli/serve.h"
+#include "cli/serve_children.h"
 
 enum {
-    CHILDREN_MAX = 66,
-    ARGS_MAX = 24,
-    START_US = 20000000,
-    STOP_US = 15000000,
-    AGAIN_US = 1000000 /* a child that dies at once is not restarted in a circle */
+    START_US = 20000000
 };
 
 struct options {
@@ -75,11 +68,7 @@ static const struct tr_conf_item items[] = {
      .max = 256,
      .unit = "N",
      .doc = "submissions that one judge judges at once; 0: the cores divided by the judges"},
-    {.name = "demo",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, demo),
-     .doc = "a robot submits right and wrong solutions to the examples",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("demo", demo, "a robot submits right and wrong solutions to the examples"),
     {.name = "open-loopback",
      .type = TR_CONF_BOOL,
      .at = offsetof(struct options, open),
@@ -117,20 +106,11 @@ static const struct cli_doc doc = {
     .count = TR_ARRAY_LEN(items),
 };
 
-struct child {
-    pid_t pid; /* 0: not running */
-    char name[32];
-    char *argv[ARGS_MAX];
-    int64_t started_us;
-    bool demo;
-};
-
 struct serve {
     struct options o;
     struct tr_arena arena;
     const char *url, *db, *key, *judge_key_file, *examples, *folder; /* folder: of our program */
-    struct child children[CHILDREN_MAX];
-    size_t count;
+    struct children children;
 };
 
 /* ---------------------------------------------------------------- files */
@@ -245,56 +225,45 @@ static int prepare(struct serve *s, struct tr_err *err)
     return r < 0 ? r : copy_examples(s, err);
 }
 
-/* ---------------------------------------------------------------- children */
-
-static void add_arg(struct child *c, const char *word)
-{
-    size_t n = 0;
-
-    while (c->argv[n])
-        n++;
-    if (n + 1 < ARGS_MAX && word)
-        c->argv[n] = strdup(word);
-}
-
-static void add_pair(struct child *c, const char *name, const char *value)
-{
-    if (!value)
-        return;
-    add_arg(c, name);
-    add_arg(c, value);
-}
+/* ---------------------------------------------------------------- what runs */
 
 static void plan_controller(struct serve *s)
 {
-    struct child *c = &s->children[s->count++];
+    struct child *c = child_add(&s->children, "tribunald");
 
-    (void)snprintf(c->name, sizeof(c->name), "tribunald");
-    add_arg(c, program(s, "tribunald", "controller"));
-    add_pair(c, "--listen", s->o.listen);
-    add_pair(c, "--data", s->o.data);
-    add_pair(c, "--db", s->db);
-    add_pair(c, "--problems", s->o.problems);
-    add_pair(c, "--languages", s->o.languages);
+    child_arg(c, program(s, "tribunald", "controller"));
+    child_pair(c, "--listen", s->o.listen);
+    child_pair(c, "--data", s->o.data);
+    child_pair(c, "--db", s->db);
+    child_pair(c, "--problems", s->o.problems);
+    child_pair(c, "--languages", s->o.languages);
     if (s->o.open)
-        add_arg(c, "--open-loopback");
+        child_arg(c, "--open-loopback");
 }
 
 static void plan_judge(struct serve *s, int64_t number)
 {
-    struct child *c = &s->children[s->count++];
-    char slots[24];
+    struct child *c;
+    char slots[24], name[32];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t each = s->o.slots ? s->o.slots : cores / s->o.judges;
 
-    (void)snprintf(c->name, sizeof(c->name), "local-%lld", (long long)number);
+    (void)snprintf(name, sizeof(name), "local-%lld", (long long)number);
+    c = child_add(&s->children, name);
     (void)snprintf(slots, sizeof(slots), "%lld", (long long)(each > 0 ? each : 1));
-    add_arg(c, program(s, "tribunal-worker", "worker"));
-    add_pair(c, "--controller", text(s, "", "ws", s->url + 4)); /* http://… → ws://… */
-    add_pair(c, "--key-file", s->judge_key_file);
-    add_pair(c, "--worker-id", c->name);
-    add_pair(c, "--concurrency", slots);
-    add_pair(c, "--languages", s->o.languages);
+    child_arg(c, program(s, "tribunal-worker", "worker"));
+    child_pair(c, "--controller", text(s, "", "ws", s->url + 4)); /* http://… → ws://… */
+    child_pair(c, "--key-file", s->judge_key_file);
+    child_pair(c, "--worker-id", c->name);
+    child_pair(c, "--concurrency", slots);
+    child_pair(c, "--languages", s->o.languages);
+}
+
+static void demo(void *arg)
+{
+    const struct serve *s = arg;
+
+    serve_demo(s->url, s->key, s->examples);
 }
 
 static void plan(struct serve *s)
@@ -303,109 +272,11 @@ static void plan(struct serve *s)
     for (int64_t i = 1; i <= s->o.judges; i++)
         plan_judge(s, i);
     if (s->o.demo && s->examples) {
-        s->children[s->count].demo = true;
-        (void)snprintf(s->children[s->count++].name, sizeof(s->children[0].name), "demo");
+        struct child *c = child_add(&s->children, "demo");
+
+        c->run = demo;
+        c->arg = s;
     }
-}
-
-static void start_child(struct serve *s, struct child *c)
-{
-    pid_t parent = getpid();
-    sigset_t none;
-
-    (void)fflush(NULL);
-    c->started_us = tr_clock_mono_us();
-    c->pid = fork();
-    if (c->pid != 0)
-        return;
-    /* Whatever happens to us, no child stays behind. */
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
-        _exit(1);
-    (void)setpgid(0, 0); /* Ctrl-C is ours to hand on, in order */
-    (void)sigemptyset(&none);
-    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
-    if (c->demo)
-        serve_demo(s->url, s->key, s->examples);
-    (void)execv(c->argv[0], c->argv);
-    (void)fprintf(stderr, "tribunal serve: cannot start '%s': %s\n", c->argv[0],
-                  strerrordesc_np(errno));
-    _exit(127);
-}
-
-static void reap(struct serve *s, bool stopping)
-{
-    int status;
-    pid_t pid;
-
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        for (size_t i = 0; i < s->count; i++) {
-            struct child *c = &s->children[i];
-
-            if (c->pid != pid)
-                continue;
-            c->pid = 0;
-            struct tr_log_field f = {.key = "child", .value = c->name};
-            if (!stopping)
-                tr_log(TR_LOG_WARN, &f, "ended (%s %d); starting it again",
-                       WIFSIGNALED(status) ? "signal" : "code",
-                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-        }
-}
-
-static void start_missing(struct serve *s)
-{
-    int64_t now = tr_clock_mono_us();
-
-    for (size_t i = 0; i < s->count; i++) {
-        struct child *c = &s->children[i];
-
-        if (c->pid == 0 && (c->started_us == 0 || now - c->started_us > AGAIN_US))
-            start_child(s, c);
-    }
-}
-
-static bool any_running(const struct serve *s, size_t from)
-{
-    for (size_t i = from; i < s->count; i++)
-        if (s->children[i].pid > 0)
-            return true;
-    return false;
-}
-
-static void signal_from(const struct serve *s, size_t from, int number)
-{
-    for (size_t i = from; i < s->count; i++)
-        if (s->children[i].pid > 0)
-            (void)kill(s->children[i].pid, number);
-}
-
-static void wait_for_end(struct serve *s, size_t from, const sigset_t *set)
-{
-    int64_t until = tr_clock_mono_us() + STOP_US;
-    const struct timespec step = {.tv_nsec = 100000000};
-
-    while (any_running(s, from) && tr_clock_mono_us() < until) {
-        int n = sigtimedwait(set, NULL, &step);
-
-        if (n == SIGINT || n == SIGTERM) /* twice: now */
-            break;
-        reap(s, true);
-    }
-    signal_from(s, from, SIGKILL);
-    while (any_running(s, from)) {
-        (void)sigtimedwait(set, NULL, &step);
-        reap(s, true);
-    }
-}
-
-/* Judges first: they give back what they did not begin while somebody is there to take it. */
-static void stop_all(struct serve *s, const sigset_t *set)
-{
-    signal_from(s, 1, SIGTERM);
-    wait_for_end(s, 1, set);
-    signal_from(s, 0, SIGTERM);
-    wait_for_end(s, 0, set);
 }
 
 /* ---------------------------------------------------------------- people */
@@ -414,7 +285,7 @@ static bool answers(struct serve *s)
 {
     struct api a;
     json_t *j = NULL;
-    bool yes = api_open(&a, s->url, s->key, NULL) >= 0 &&
+    bool yes = api_open(&a, &(struct api_options){.server = s->url, .key = s->key}, NULL) >= 0 &&
                api_ask(&a, "GET", "/api/v1/whoami", NULL, &j, NULL) >= 0;
 
     json_decref(j);
@@ -452,22 +323,22 @@ static int run(struct serve *s)
     (void)sigaddset(&set, SIGCHLD);
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     for (;;) {
-        start_missing(s);
+        children_start(&s->children);
         int n = sigtimedwait(&set, NULL, &step);
         if (n == SIGINT || n == SIGTERM)
             break;
-        reap(s, false);
+        children_reap(&s->children, false);
         if (!greeted && answers(s)) {
             greet(s);
             greeted = true;
         }
         if (!greeted && tr_clock_mono_us() > until) {
             (void)fprintf(stderr, "tribunal serve: the controller does not answer on %s\n", s->url);
-            stop_all(s, &set);
+            children_stop(&s->children, &set);
             return CLI_FAULT;
         }
     }
-    stop_all(s, &set);
+    children_stop(&s->children, &set);
     return CLI_OK;
 }
 
@@ -497,9 +368,7 @@ int cmd_serve(int argc, char **argv)
         plan(&s);
         code = run(&s);
     }
-    for (size_t i = 0; i < s.count; i++)
-        for (size_t k = 0; k < ARGS_MAX; k++)
-            free(s.children[i].argv[k]);
+    children_done(&s.children);
     tr_arena_done(&s.arena);
     return r < 0 ? cli_fail(&run_, &err) : code;
 }

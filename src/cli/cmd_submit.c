@@ -14,14 +14,15 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "cli/api_client.h"
-#include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/escape.h"
 #include "codec/json.h"
 #include "judge/lang.h"
 #include "model/limits.h"
 
 struct options {
-    const char *server, *key, *problem, *lang, *languages, *user;
+    struct api_options api;
+    const char *problem, *lang, *languages, *user;
     bool wait, json;
 };
 
@@ -33,18 +34,9 @@ static const struct tr_conf_item items[] = {
      .unit = "ID",
      .doc = "the problem's id on the server",
      .flags = TR_CONF_CLI_ONLY | TR_CONF_REQUIRED},
-    {.name = "server",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, server),
-     .fallback = "http://127.0.0.1:8080",
-     .unit = "URL",
-     .doc = "the controller"},
-    {.name = "key",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, key),
-     .unit = "KEY",
-     .doc = "API key; default: tribunal-data/admin.key, when there is one",
-     .flags = TR_CONF_SECRET},
+    API_ITEM_SERVER,
+    API_ITEM_KEY(""),
+    API_ITEM_CA,
     {.name = "lang",
      .letter = 'l',
      .type = TR_CONF_STRING,
@@ -52,12 +44,7 @@ static const struct tr_conf_item items[] = {
      .unit = "SLUG",
      .doc = "language; default: by the file's extension",
      .flags = TR_CONF_CLI_ONLY},
-    {.name = "user",
-     .type = TR_CONF_STRING,
-     .at = offsetof(struct options, user),
-     .unit = "NAME",
-     .doc = "on whose behalf",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_TEXT("user", user, NULL, "NAME", "on whose behalf"),
     {.name = "languages",
      .type = TR_CONF_STRING,
      .at = offsetof(struct options, languages),
@@ -69,11 +56,7 @@ static const struct tr_conf_item items[] = {
      .fallback = "true",
      .doc = "wait for the verdict; --no-wait prints the submission's id and leaves",
      .flags = TR_CONF_CLI_ONLY},
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, json),
-     .doc = "print one JSON document",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("json", json, "print one JSON document"),
 };
 
 static const struct cli_doc doc = {
@@ -146,13 +129,14 @@ static int follow(struct api *a, const char *submit_id, bool quiet, json_t **row
     }
 }
 
-static const char *text_of(const json_t *o, const char *name)
+static void show_side(const char *name, const char *text)
 {
-    const char *s = json_string_value(json_object_get(o, name));
-
-    return s ? s : "";
+    (void)printf("    %-8s ", name);
+    print_escaped(stdout, text, strlen(text), 70);
+    (void)putchar('\n');
 }
 
+/* The texts are of the program, its compiler or the problem: none may drive the terminal. */
 static void show_difference(const json_t *result)
 {
     size_t at = (size_t)json_integer_value(json_object_get(result, "first_failing_test"));
@@ -161,32 +145,40 @@ static void show_difference(const json_t *result)
 
     if (!c)
         return;
-    (void)printf("  test %zu (%s): %s\n", at, text_of(c, "name"), text_of(c, "status"));
-    if (d)
-        (void)printf("  line %lld column %lld: got '%s', expected '%s'\n",
-                     (long long)json_integer_value(json_object_get(d, "line")),
-                     (long long)json_integer_value(json_object_get(d, "column")), text_of(d, "got"),
-                     text_of(d, "expected"));
+    (void)printf("  test %zu (", at);
+    print_escaped_text(stdout, "", tr_json_word(c, "name"), 40);
+    (void)printf("): %s\n", tr_json_word(c, "status"));
+    if (!d)
+        return;
+    (void)printf("  line %lld, column %lld\n",
+                 (long long)json_integer_value(json_object_get(d, "line")),
+                 (long long)json_integer_value(json_object_get(d, "column")));
+    show_side("got", tr_json_word(d, "got"));
+    show_side("expected", tr_json_word(d, "expected"));
 }
 
 static int show(const json_t *row)
 {
     const json_t *result = json_object_get(row, "result");
-    const char *status = text_of(row, "status"), *verdict = text_of(row, "verdict");
+    const char *status = tr_json_word(row, "status"), *verdict = tr_json_word(row, "verdict");
 
     if (strcmp(status, "FINISHED") != 0) {
-        (void)printf("%s  %s  %s\n", text_of(row, "submit_id"), status, text_of(row, "error"));
+        (void)printf("%s  %s", tr_json_word(row, "submit_id"), status);
+        print_escaped_text(stdout, "  ", tr_json_word(row, "error"), 300);
+        (void)putchar('\n');
         return strcmp(status, "CANCELLED") == 0 ? CLI_NOT_OK : CLI_FAULT;
     }
-    (void)printf("%-3s %s  %lld/%lld tests  %lld ms  %lld KiB  (judge %s)\n", verdict,
-                 text_of(result, "text"),
+    (void)printf("%-3s ", verdict);
+    print_escaped_text(stdout, "", tr_json_word(result, "text"), 160);
+    (void)printf("  %lld/%lld tests  %lld ms  %lld KiB  (judge ",
                  (long long)json_integer_value(json_object_get(result, "accepted_test")),
                  (long long)json_integer_value(json_object_get(result, "total_test")),
                  (long long)json_integer_value(json_object_get(row, "time_ms")),
-                 (long long)json_integer_value(json_object_get(row, "memory_kb")),
-                 text_of(row, "worker_id"));
+                 (long long)json_integer_value(json_object_get(row, "memory_kb")));
+    print_escaped_text(stdout, "", tr_json_word(row, "worker_id"), 80);
+    (void)printf(")\n");
     if (strcmp(verdict, "CE") == 0)
-        (void)printf("%s\n", text_of(json_object_get(result, "compile"), "log"));
+        print_escaped_lines(stdout, tr_json_word(json_object_get(result, "compile"), "log"));
     else if (strcmp(verdict, "AC") != 0)
         show_difference(result);
     return strcmp(verdict, "AC") == 0 ? CLI_OK : CLI_NOT_OK;
@@ -211,7 +203,7 @@ static int submit(const struct options *o, const char *file, struct api *a, int 
     if (r >= 0)
         r = api_ask(a, "POST", o->wait ? "/api/v1/submissions?wait=20" : "/api/v1/submissions",
                     body, &row, err);
-    tr_autofree char *id = r < 0 ? NULL : strdup(text_of(row, "submit_id"));
+    tr_autofree char *id = r < 0 ? NULL : strdup(tr_json_word(row, "submit_id"));
     if (r >= 0 && o->wait && id)
         r = follow(a, id, o->json, &row, err);
     if (r < 0)
@@ -219,7 +211,8 @@ static int submit(const struct options *o, const char *file, struct api *a, int 
     if (o->json) {
         (void)json_dumpf(row, stdout, JSON_INDENT(2));
         (void)printf("\n");
-        *ret_exit = !o->wait || strcmp(text_of(row, "verdict"), "AC") == 0 ? CLI_OK : CLI_NOT_OK;
+        *ret_exit =
+            !o->wait || strcmp(tr_json_word(row, "verdict"), "AC") == 0 ? CLI_OK : CLI_NOT_OK;
     } else if (o->wait) {
         *ret_exit = show(row);
     } else {
@@ -231,16 +224,14 @@ static int submit(const struct options *o, const char *file, struct api *a, int 
 int cmd_submit(int argc, char **argv)
 {
     TR_CLEANUP(cli_end) struct cli_run run;
-    TR_CLEANUP(tr_buf_done) struct tr_buf found;
     TR_CLEANUP(api_close) struct api api = {0};
     struct options o = {0};
     struct tr_err err = TR_ERR_INIT;
     int code = CLI_OK;
 
-    tr_buf_init(&found, 4096);
     if (!cli_begin(&run, &doc, &o, argc, argv, &code))
         return code;
-    int r = api_open(&api, o.server, api_key(o.key, &found), &err);
+    int r = api_open_by(&api, &o.api, &err);
     if (r >= 0)
         r = submit(&o, run.conf.args[0], &api, &code, &err);
     return r < 0 ? cli_fail(&run, &err) : code;

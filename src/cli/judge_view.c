@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
+#include "cli/escape.h"
 
 enum {
     BAR = 12
@@ -43,29 +43,6 @@ static const char *paint(const struct judge_view *v, enum tr_verdict x)
 static const char *plain(const struct judge_view *v)
 {
     return v->color ? "\033[0m" : "";
-}
-
-void print_escaped(FILE *out, const char *bytes, size_t len, size_t max)
-{
-    size_t shown = 0;
-
-    for (size_t i = 0; i < len && shown < max;) {
-        size_t n = tr_utf8_len(bytes + i, len - i);
-        unsigned char c = (unsigned char)bytes[i];
-
-        /* C1 controls (U+0080 to U+009F) drive some terminals as well as ESC does. */
-        bool c1 = n == 2 && c == 0xc2 && (unsigned char)bytes[i + 1] < 0xa0;
-        if (n == 0 || c < ' ' || c == 127 || c1) {
-            shown += (size_t)fprintf(out, c == '\t' ? "\\t" : "\\x%02x", c);
-            i++;
-            continue;
-        }
-        (void)fwrite(bytes + i, 1, n, out);
-        i += n;
-        shown++;
-    }
-    if (shown >= max)
-        (void)fputs("…", out);
 }
 
 int judge_view_init(struct judge_view *v, FILE *out, bool color, const struct tr_problem *p,
@@ -152,14 +129,7 @@ void judge_view_compiled(struct judge_view *v, enum tr_verdict verdict,
     if (!c->log || !*c->log)
         return;
     (void)fprintf(v->out, "%s\n", verdict == TR_V_CE ? "compiler:" : "compiler warnings:");
-    for (const char *s = c->log; *s;) {
-        size_t n = strcspn(s, "\n");
-
-        (void)fputs("  ", v->out);
-        print_escaped(v->out, s, n, 200);
-        (void)fputc('\n', v->out);
-        s += n + (s[n] == '\n');
-    }
+    print_escaped_lines(v->out, c->log);
 }
 
 static void show_groups(struct judge_view *v, const struct tr_outcome *o)

@@ -28,7 +28,4 @@ void judge_view_compiled(struct judge_view *v, enum tr_verdict verdict,
                          const struct tr_compile_report *c);
 void judge_view_end(struct judge_view *v, const struct tr_outcome *o);
 
-/* Any bytes, so that they can neither drive a terminal nor break a line; at most `max` shown. */
-void print_escaped(FILE *out, const char *bytes, size_t len, size_t max);
-
 #endif

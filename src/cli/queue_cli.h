@@ -27,34 +27,6 @@ struct queue_common {
         .name = "json", .type = TR_CONF_BOOL, .at = offsetof(opts_, common.json),                  \
         .doc = "print one JSON document", .flags = TR_CONF_CLI_ONLY                                \
     }
-/* Rows for the `struct options` of the file they stand in. */
-#define QUEUE_FLAG(name_, field_, doc_)                                                            \
-    {                                                                                              \
-        .name = (name_), .type = TR_CONF_BOOL, .at = offsetof(struct options, field_),             \
-        .doc = (doc_), .flags = TR_CONF_CLI_ONLY                                                   \
-    }
-#define QUEUE_TEXT(name_, field_, fallback_, unit_, doc_)                                          \
-    {                                                                                              \
-        .name = (name_), .type = TR_CONF_STRING, .at = offsetof(struct options, field_),           \
-        .fallback = (fallback_), .unit = (unit_), .doc = (doc_), .flags = TR_CONF_CLI_ONLY         \
-    }
-#define QUEUE_NUMBER(name_, field_, fallback_, min_, max_, doc_)                                   \
-    {                                                                                              \
-        .name = (name_), .type = TR_CONF_INT, .at = offsetof(struct options, field_),              \
-        .fallback = (fallback_), .min = (min_), .max = (max_), .unit = "N", .doc = (doc_),         \
-        .flags = TR_CONF_CLI_ONLY                                                                  \
-    }
-#define QUEUE_TIME(name_, field_, fallback_, doc_)                                                 \
-    {                                                                                              \
-        .name = (name_), .type = TR_CONF_DURATION, .at = offsetof(struct options, field_),         \
-        .fallback = (fallback_), .unit = "TIME", .doc = (doc_), .flags = TR_CONF_CLI_ONLY          \
-    }
-#define QUEUE_CHOICE(name_, field_, fallback_, choices_, doc_)                                     \
-    {                                                                                              \
-        .name = (name_), .type = TR_CONF_CHOICE, .at = offsetof(struct options, field_),           \
-        .fallback = (fallback_), .choices = (choices_), .doc = (doc_), .flags = TR_CONF_CLI_ONLY   \
-    }
-
 /* The driver for a URL, of those this build has; NULL and a sentence otherwise. */
 const struct tq_driver *queue_driver(const char *url, struct tr_err *err);
 int queue_open(const char *url, tq **ret, struct tr_err *err);

@@ -95,7 +95,7 @@ _Noreturn void serve_demo(const char *server, const char *key, const char *examp
     struct api a;
 
     find_programs(&r, examples);
-    if (r.count == 0 || api_open(&a, server, key, NULL) < 0)
+    if (r.count == 0 || api_open(&a, &(struct api_options){.server = server, .key = key}, NULL) < 0)
         _exit(1); /* a fork: what stands in stdio's buffers is the parent's */
     for (;;) {
         struct timespec pause = {.tv_sec = 1, .tv_nsec = (long)tr_random_below(900000000)};

@@ -23,11 +23,7 @@ struct options {
 
 const struct tr_conf_item slot_items[] = {
     SLOT_ITEMS(struct options, slot),
-    {.name = "json",
-     .type = TR_CONF_BOOL,
-     .at = offsetof(struct options, slot.json),
-     .doc = "print one JSON document",
-     .flags = TR_CONF_CLI_ONLY},
+    CLI_FLAG("json", slot.json, "print one JSON document"),
 };
 const size_t slot_items_count = TR_ARRAY_LEN(slot_items);
 

@@ -21,6 +21,14 @@ static inline void tr_json_unrefp(json_t **j)
     json_decref(*j);
 }
 
+/* The text of a member; "" when it is not there or no text. For documents of our own making. */
+static inline const char *tr_json_word(const json_t *o, const char *name)
+{
+    const char *s = json_string_value(json_object_get(o, name));
+
+    return s ? s : "";
+}
+
 /* Fetch a member: 1 when it is there (not null), 0 when not, TR_E_PARSE when it has another type.
  * `where` is for messages ("problem"). Texts are copied into the arena and may hold no NUL. */
 int tr_json_text(const json_t *o, const char *where, const char *name, struct tr_arena *a,

@@ -21,6 +21,8 @@ void api_rejudge(struct http_req *req);
 void api_rejudge_many(struct http_req *req);
 void api_dead_retry(struct http_req *req);
 void api_dead_discard(struct http_req *req);
+void api_dead_retry_many(struct http_req *req);
+void api_dead_discard_many(struct http_req *req);
 /* api_problems.c */
 void api_problems(struct http_req *req);
 void api_problem(struct http_req *req);

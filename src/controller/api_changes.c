@@ -6,16 +6,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "codec/json.h"
 #include "controller/api.h"
 #include "controller/ctl.h"
-#include "controller/filter.h"
-#include "controller/row_json.h"
+#include "controller/many.h"
 #include "controller/submit.h"
 
 enum {
-    MANY_MAX = 10000,
     ARENA_MAX = 64 * 1024 * 1024
 };
 
@@ -57,7 +54,22 @@ void api_dead_retry(struct http_req *req)
 
 void api_dead_discard(struct http_req *req)
 {
-    submit_cancel(req->ctl, req->args[0], "given up by an operator", changed_now, http_hold(req));
+    submit_discard(req->ctl, req->args[0], changed_now, http_hold(req));
+}
+
+static const struct many_kind retry_kind = {
+    .move = TR_MOVE_RETRY, .status = "DLQ", .wait = true, .change = submit_retry};
+static const struct many_kind discard_kind = {
+    .move = TR_MOVE_CANCEL, .status = "DLQ", .wait = true, .change = submit_discard};
+
+void api_dead_retry_many(struct http_req *req)
+{
+    many_start(req, &retry_kind);
+}
+
+void api_dead_discard_many(struct http_req *req)
+{
+    many_start(req, &discard_kind);
 }
 
 /* ---------------------------------------------------------------- rejudge */
@@ -65,7 +77,9 @@ void api_dead_discard(struct http_req *req)
 /* Read the task, pin it to the data of today, begin the next generation. */
 struct task_op {
     struct op op;
-    struct http_req *req; /* NULL: one of many, nobody waits for it */
+    struct http_req *req; /* NULL: one of many, `then` is told */
+    void (*then)(struct submit_op *o);
+    void *arg;
     char submit_id[132];
     struct tr_arena arena;
     const char *task, *result;
@@ -88,12 +102,24 @@ static int run_task(struct op *op, struct tr_store *st, struct tr_err *err)
                           &o->result_len, err);
 }
 
-static void many_changed(struct submit_op *o)
+/* Nothing came of it; `bad` or op->err says why. */
+static void not_rejudged(struct task_op *o, const struct bad *bad)
 {
-    struct tr_log_field f = {.key = "submit", .value = o->submit_id};
+    struct submit_op none = {.op = o->op, .arg = o->arg};
 
-    if (o->op.result < 0)
-        tr_log_err(TR_LOG_WARN, &f, &o->op.err);
+    if (o->req && bad)
+        reply_error(o->req, bad->status, bad->code, *bad->field ? bad->field : NULL, "%s",
+                    bad->message);
+    else if (o->req)
+        reply_failure(o->req, o->op.result == TR_E_NOTFOUND ? "id" : NULL, &o->op.err);
+    else {
+        if (bad)
+            none.op.result = tr_fail(&none.op.err, TR_E_USAGE, 0, "%s", bad->message);
+        (void)snprintf(none.submit_id, sizeof(none.submit_id), "%s", o->submit_id);
+        o->then(&none);
+    }
+    if (o->req)
+        http_release(o->req);
 }
 
 static void task_done(struct op *op)
@@ -103,178 +129,48 @@ static void task_done(struct op *op)
     struct bad bad = {0};
 
     if (op->result < 0) {
-        if (o->req)
-            reply_failure(o->req, op->result == TR_E_NOTFOUND ? "id" : NULL, &op->err);
+        not_rejudged(o, NULL);
     } else if (spec_again(op->ctl, o->task, o->task_len, o->run, &spec, &bad) < 0) {
         spec_done(&spec);
-        if (o->req)
-            reply_error(o->req, bad.status, bad.code, *bad.field ? bad.field : NULL, "%s",
-                        bad.message);
+        not_rejudged(o, &bad);
+    } else if (o->req) {
+        submit_rejudge(op->ctl, &spec, changed_later, o->req);
     } else {
-        submit_rejudge(op->ctl, &spec, o->req ? changed_later : many_changed, o->req);
-        o->req = NULL; /* the answer is the other's */
+        submit_rejudge(op->ctl, &spec, o->then, o->arg);
     }
-    if (o->req)
-        http_release(o->req);
     tr_arena_done(&o->arena);
     free(o);
 }
 
-static void rejudge(struct ctl *ctl, const char *submit_id, struct http_req *req)
+static void rejudge(struct ctl *ctl, const char *submit_id, const struct task_op *how)
 {
-    struct task_op *o = calloc(1, sizeof(*o));
+    struct task_op *o = calloc(1, sizeof(*o)), none = *how;
 
+    none.op.result = tr_fail(&none.op.err, TR_E_NOMEM, 0, "out of memory");
     if (!o) {
-        if (req)
-            reply_error(req, 503, "not_ready", NULL, "out of memory");
+        not_rejudged(&none, NULL);
         return;
     }
+    *o = *how;
     o->op = (struct op){.run = run_task, .done = task_done, .lane = OP_READ};
-    o->req = req ? http_hold(req) : NULL;
     (void)snprintf(o->submit_id, sizeof(o->submit_id), "%s", submit_id);
     storage_do(ctl->storage, &o->op);
 }
 
 void api_rejudge(struct http_req *req)
 {
-    rejudge(req->ctl, req->args[0], req);
+    rejudge(req->ctl, req->args[0], &(struct task_op){.req = http_hold(req)});
 }
 
-/* ---------------------------------------------------------------- many */
-
-struct many_op {
-    struct op op;
-    struct http_req *req;
-    json_t *body;
-    bool dry;
-    struct filter filter;
-    struct tr_arena arena;
-    const char **ids;
-    size_t count;
-};
-
-static void take_ids(struct many_op *o, const struct tr_submission_list *l)
+static void rejudge_one(struct ctl *ctl, const char *submit_id, void (*then)(struct submit_op *o),
+                        void *arg)
 {
-    for (size_t i = 0; i < l->count && o->count < MANY_MAX; i++)
-        if (tr_move_allowed(TR_MOVE_REJUDGE, l->rows[i].status))
-            o->ids[o->count++] = l->rows[i].submit_id;
+    rejudge(ctl, submit_id, &(struct task_op){.then = then, .arg = arg});
 }
 
-static int run_many(struct op *op, struct tr_store *st, struct tr_err *err)
-{
-    struct many_op *o = (struct many_op *)op;
-    struct tr_store_filter f = o->filter.f;
-    struct tr_submission_list l = {0};
-    int r;
-
-    tr_arena_done(&o->arena);
-    tr_arena_init(&o->arena, ARENA_MAX);
-    o->count = 0;
-    o->ids = tr_arena_array(&o->arena, MANY_MAX, sizeof(char *));
-    if (!o->ids)
-        return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
-    f.limit = TR_STORE_LIST_MAX;
-    f.subject = "judge";
-    do {
-        r = tr_store_list(st, &f, &o->arena, &l, err);
-        if (r < 0)
-            return r;
-        take_ids(o, &l);
-        f.before_id = l.count ? l.rows[l.count - 1].id : 0;
-    } while (l.count == TR_STORE_LIST_MAX && o->count < MANY_MAX);
-    return 0;
-}
-
-static void many_done(struct op *op)
-{
-    struct many_op *o = (struct many_op *)op;
-
-    if (op->result < 0) {
-        reply_failure(o->req, NULL, &op->err);
-    } else {
-        for (size_t i = 0; !o->dry && i < o->count; i++)
-            rejudge(op->ctl, o->ids[i], NULL);
-        reply_json(o->req, o->dry ? 200 : 202,
-                   json_pack("{s:I, s:b}", "count", (json_int_t)o->count, "dry_run", (int)o->dry));
-    }
-    json_decref(o->body);
-    tr_arena_done(&o->arena);
-    http_release(o->req);
-    free(o);
-}
-
-/* Named ones: no filter, no list. */
-static void rejudge_named(struct http_req *req, const json_t *ids, bool dry)
-{
-    size_t i, n = json_array_size(ids);
-    const json_t *v;
-
-    if (!json_is_array(ids) || n > MANY_MAX) {
-        reply_error(req, 422, "bad_field", "submit_ids", "expected a list of at most %d", MANY_MAX);
-        return;
-    }
-    json_array_foreach(ids, i, v)
-    {
-        if (!dry && json_is_string(v))
-            rejudge(req->ctl, json_string_value(v), NULL);
-    }
-    reply_json(req, dry ? 200 : 202,
-               json_pack("{s:I, s:b}", "count", (json_int_t)n, "dry_run", (int)dry));
-}
-
-static int read_filter(struct many_op *o, struct bad *bad)
-{
-    const char *name;
-    json_t *v;
-    int set = 0;
-
-    json_object_foreach(o->body, name, v)
-    {
-        if (strcmp(name, "dry_run") == 0)
-            continue;
-        if (!json_is_string(v))
-            return bad_say(bad, 422, "bad_field", name, "%.32s: expected a text", name);
-        int r = filter_set(&o->filter, name, json_string_value(v), bad);
-        if (r < 0)
-            return r;
-        if (r == 0)
-            return bad_say(bad, 422, "unknown_field", name, "there is no filter '%.32s'", name);
-        set++;
-    }
-    return set ? 0
-               : bad_say(bad, 422, "missing_field", NULL,
-                         "say which: problem, language, verdict, user, contest, worker_id, since, "
-                         "until or submit_ids");
-}
+static const struct many_kind rejudge_kind = {.move = TR_MOVE_REJUDGE, .change = rejudge_one};
 
 void api_rejudge_many(struct http_req *req)
 {
-    json_t *body = api_body(req);
-    struct bad bad = {0};
-    bool dry = body && json_is_true(json_object_get(body, "dry_run"));
-
-    if (!body)
-        return;
-    if (json_object_get(body, "submit_ids")) {
-        rejudge_named(req, json_object_get(body, "submit_ids"), dry);
-        json_decref(body);
-        return;
-    }
-    struct many_op *o = calloc(1, sizeof(*o));
-    if (!o) {
-        json_decref(body);
-        reply_error(req, 503, "not_ready", NULL, "out of memory");
-        return;
-    }
-    o->body = body;
-    o->dry = dry;
-    if (read_filter(o, &bad) < 0) {
-        reply_error(req, bad.status, bad.code, *bad.field ? bad.field : NULL, "%s", bad.message);
-        json_decref(body);
-        free(o);
-        return;
-    }
-    o->op = (struct op){.run = run_many, .done = many_done, .lane = OP_READ};
-    o->req = http_hold(req);
-    storage_do(req->ctl->storage, &o->op);
+    many_start(req, &rejudge_kind);
 }

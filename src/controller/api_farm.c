@@ -9,6 +9,7 @@
 #include "controller/ctl.h"
 #include "controller/dispatch.h"
 #include "controller/judges.h"
+#include "controller/marks.h"
 #include "controller/setaside.h"
 #include "controller/spec.h"
 
@@ -41,14 +42,37 @@ void api_judge(struct http_req *req)
         reply_json(req, 200, judge_json(g));
 }
 
+static void drained(void *arg, int result)
+{
+    struct http_req *req = arg;
+    const struct judge *g = judges_find(req->ctl->judges, req->args[0]);
+
+    if (result < 0)
+        reply_error(req, 503, "not_ready", NULL, "this could not be stored; try again");
+    else if (g)
+        reply_json(req, 200, judge_json(g));
+    else
+        reply_json(req, 200, json_pack("{s:s, s:s}", "judge_id", req->args[0], "state", "lost"));
+    http_release(req);
+}
+
+/* It holds for the judge's name, wherever and whenever it connects; so one that is away can be
+ * taken back too. */
 static void drain(struct http_req *req, bool draining)
 {
-    struct judge *g = find_judge(req);
+    struct mark mark = {.kind = MARK_DRAIN};
+    bool known = !draining && marks_has(req->ctl->marks, MARK_DRAIN, req->args[0]);
 
-    if (!g)
+    if (!known && !find_judge(req))
         return;
-    judge_set_draining(g, draining);
-    reply_json(req, 200, judge_json(g));
+    (void)snprintf(mark.name, sizeof(mark.name), "%s", req->args[0]);
+    (void)snprintf(mark.note, sizeof(mark.note), "drained by %.100s", req->who.name);
+    (void)http_hold(req);
+    if (draining)
+        marks_set(req->ctl->marks, &mark, drained, req);
+    else
+        marks_clear(req->ctl->marks, MARK_DRAIN, mark.name, drained, req);
+    judges_drain_as_marked(req->ctl);
 }
 
 void api_judge_drain(struct http_req *req)
@@ -131,19 +155,30 @@ void api_set_asides(struct http_req *req)
     reply_json(req, 200, json_pack("{s:o}", "set_asides", setaside_json(req->ctl->setaside)));
 }
 
+static void resumed(void *arg, int result)
+{
+    struct http_req *req = arg;
+
+    dispatch_poll(req->ctl);
+    if (result < 0)
+        reply_error(req, 503, "not_ready", NULL, "this could not be stored; try again");
+    else
+        reply_json(req, 200, json_pack("{s:s, s:s}", "kind", req->args[0], "name", req->args[1]));
+    http_release(req);
+}
+
 void api_set_aside_resume(struct http_req *req)
 {
     enum setaside_kind kind =
         strcmp(req->args[0], "problem") == 0 ? SETASIDE_PROBLEM : SETASIDE_LANGUAGE;
+    bool known = kind == SETASIDE_PROBLEM || strcmp(req->args[0], "language") == 0;
 
-    if ((kind == SETASIDE_LANGUAGE && strcmp(req->args[0], "language") != 0) ||
-        !setaside_resume(req->ctl->setaside, kind, req->args[1])) {
-        reply_error(req, 404, "not_found", "name", "%.16s '%.64s' is not set aside", req->args[0],
-                    req->args[1]);
+    (void)http_hold(req);
+    if (known && setaside_resume(req->ctl->setaside, kind, req->args[1], resumed, req))
         return;
-    }
-    dispatch_poll(req->ctl);
-    reply_json(req, 200, json_pack("{s:s, s:s}", "kind", req->args[0], "name", req->args[1]));
+    reply_error(req, 404, "not_found", "name", "%.16s '%.64s' is not set aside", req->args[0],
+                req->args[1]);
+    http_release(req);
 }
 
 /* ---------------------------------------------------------------- languages */

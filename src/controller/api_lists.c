@@ -109,7 +109,7 @@ static void list_done(struct op *op)
     } else {
         for (size_t i = 0; i < o->list.count; i++)
             (void)json_array_append_new(list, o->dead ? dead_json(&o->list.rows[i])
-                                                      : row_summary(&o->list.rows[i]));
+                                                      : row_summary(op->ctl, &o->list.rows[i]));
         json_t *doc = json_pack("{s:o}", o->dead ? "dead_letters" : "submissions", list);
         if (doc && o->list.count == (size_t)o->filter.f.limit) {
             (void)snprintf(cursor, sizeof(cursor), "%lld",
@@ -147,7 +147,8 @@ static int read_param(const char *name, const char *value, struct filter *f, boo
         f->f.subject = strcmp(value, "all") == 0 ? NULL : value;
         return 0;
     }
-    int r = dead ? 0 : filter_set(f, name, value, bad);
+    bool fixed = dead && (strcmp(name, "status") == 0 || strcmp(name, "verdict") == 0);
+    int r = fixed ? 0 : filter_set(f, name, value, bad);
     if (r == 0)
         return bad_say(bad, 422, "unknown_field", name, "there is no parameter '%.32s'", name);
     return r < 0 ? r : 0;

@@ -120,9 +120,10 @@ void api_asset(struct http_req *req)
 {
     const char *path = req->path + (*req->path == '/');
     const struct asset *a = *path ? find_asset(path) : NULL;
-    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    /* /favicon.ico and /assets/x.js are files; /problems/a.b is a page: ids may have dots */
+    bool file = strncmp(path, "assets/", 7) == 0 || (!strchr(path, '/') && strchr(path, '.'));
 
-    if (!a && strchr(name, '.')) {
+    if (!a && file) {
         reply_error(req, 404, "not_found", NULL, "there is nothing at this address");
         return;
     }

@@ -71,19 +71,34 @@ struct put {
     bool existed;
 };
 
-static void put_done(void *arg, int result, const struct tr_err *err)
+/* What is wrong with an archive is said with everything else that was found in it; what is wrong
+ * with us is not. */
+static void refuse(struct http_req *req, const struct tr_err *err, const char *findings)
+{
+    struct tr_err e = *err;
+    /* not found: something that should be in it is not */
+    bool theirs =
+        e.code == TR_E_NOTFOUND || e.code == TR_E_LIMIT || tr_err_class(e.code) == TR_E_USAGE;
+
+    (void)tr_fail_wrap(&e, "the archive");
+    if (!theirs) {
+        reply_failure(req, "body", &e);
+        return;
+    }
+    json_t *doc = error_json("bad_field", "body", e.msg);
+    if (doc)
+        (void)json_object_set_new(doc, "findings", problem_findings_json(err->msg, findings));
+    reply_json(req, 422, doc);
+}
+
+static void put_done(void *arg, int result, const struct tr_err *err, const char *findings)
 {
     struct put *p = arg;
     struct http_req *req = p->req;
     const struct problem *now = problems_find(req->ctl->problems, req->args[0]);
 
     if (result < 0) {
-        struct tr_err e = *err;
-
-        if (e.code == TR_E_NOTFOUND) /* something that should be in it is not */
-            e.code = TR_E_PARSE;
-        (void)tr_fail_wrap(&e, "the archive");
-        reply_failure(req, "body", &e);
+        refuse(req, err, findings);
     } else if (!now) {
         reply_error(req, 500, "internal", NULL, "the problem is not in the folder; see the log");
     } else {

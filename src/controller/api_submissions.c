@@ -94,7 +94,7 @@ static void get_done(struct op *op)
     } else if (o->text) {
         reply_source(o);
     } else {
-        json_t *j = row_json(&o->row, o->source);
+        json_t *j = row_json(op->ctl, &o->row, o->source);
 
         if (j)
             (void)json_object_set_new(j, "logs", logs_names(op->ctl, o->submit_id));

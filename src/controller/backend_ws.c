@@ -226,10 +226,10 @@ static void get_done(struct op *op)
     if (op->result < 0)
         send_failure(a->backend, a->id, &op->err);
     else
-        send_doc(
-            a->backend,
-            json_pack("{s:s, s:o}", "type", "submission", "submission", row_json(&o->row, false)),
-            a->id);
+        send_doc(a->backend,
+                 json_pack("{s:s, s:o}", "type", "submission", "submission",
+                           row_json(op->ctl, &o->row, false)),
+                 a->id);
     asked_free(a);
     tr_arena_done(&o->arena);
     free(o);

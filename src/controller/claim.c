@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "codec/json.h"
-#include "store/events.h"
+#include "store/tell.h"
 
 enum {
     ARENA_MAX = 40 * 1024 * 1024,
@@ -147,18 +147,14 @@ static int64_t room(const struct claim_op *o, const struct claim_queue *q)
 static int tell_running(struct tr_store *st, const struct job_note *n, const char *judge_id,
                         struct tr_err *err)
 {
-    char when[TR_TIME_TEXT];
-    json_t *j =
-        json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:s}", "type", "status_change", "submit_id",
-                  n->submit_id, "status", "RUNNING", "generation", (json_int_t)n->generation,
-                  "worker_id", judge_id, "problem", n->problem, "language", n->lang, "timestamp",
-                  tr_clock_text(tr_clock_real_us(), when));
-    tr_autofree char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    const struct tr_tell t = {.submit_id = n->submit_id,
+                              .status = "RUNNING",
+                              .generation = n->generation,
+                              .worker_id = judge_id,
+                              .problem = n->problem,
+                              .language = n->lang};
 
-    json_decref(j);
-    if (!text)
-        return tr_fail(err, TR_E_NOMEM, 0, "no memory for an event");
-    return tr_store_event_add(st, "status_change", n->submit_id, text, strlen(text), err);
+    return tr_store_tell(st, &t, err);
 }
 
 static int take_task(struct claim_op *o, struct tr_store *st, const struct tq_job *job,

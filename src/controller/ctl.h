@@ -22,6 +22,7 @@ struct problems;
 struct metrics;
 struct setaside;
 struct dispatch;
+struct marks;
 
 #define CTL_UPLOAD_MAX (INT64_C(512) * 1024 * 1024) /* an archive of a problem */
 #define CTL_LOG_MAX (INT64_C(1024) * 1024)          /* one log file of a judge */
@@ -48,6 +49,7 @@ struct ctl {
     struct lws_context *lws;
     struct storage *storage;
     struct keys *keys;
+    struct marks *marks;
     struct judges *judges;
     struct dispatch *dispatch;
     struct events *events;

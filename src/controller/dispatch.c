@@ -40,6 +40,7 @@ struct queue {
 
 struct dispatch {
     struct ctl *ctl;
+    struct judge *judges[JUDGES_MAX]; /* of the round that is being made */
     struct queue *list;
     size_t count, cap;
     size_t turn; /* where the round begins: languages of one band take turns */
@@ -111,7 +112,7 @@ static bool askable(const struct dispatch *d, const struct queue *q)
     return q->hint && !q->paused && !setaside_is(d->ctl->setaside, SETASIDE_LANGUAGE, q->lang);
 }
 
-static bool fill_offer(struct offer *f, const struct judge *g)
+static void fill_offer(struct offer *f, const struct judge *g)
 {
     (void)snprintf(f->session, sizeof(f->session), "%s", g->session);
     (void)snprintf(f->judge_id, sizeof(f->judge_id), "%s", g->judge_id);
@@ -120,7 +121,15 @@ static bool fill_offer(struct offer *f, const struct judge *g)
     for (size_t i = 0; f->marks && i < g->ndata; i++)
         f->marks[i] = claim_mark(g->data[i]);
     f->nmarks = f->marks ? g->ndata : 0;
-    return f->room > 0;
+}
+
+/* Is there a queue that this one could serve now? Thousands may be connected, few concerned. */
+static bool concerned(const struct dispatch *d, const struct judge *g)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (askable(d, &d->list[i]) && eligible(g, &d->list[i]))
+            return true;
+    return false;
 }
 
 /* The next queues in order of their bands; of equal band, those after the one that was last. */
@@ -170,12 +179,8 @@ static void round_done(struct op *op)
     struct dispatch *d = op->ctl->dispatch;
 
     d->claiming = false;
-    for (size_t i = 0; i < o->noffers; i++) {
-        struct judge *g = judge_ws_session(op->ctl, o->offers[i].session);
-
-        if (g)
-            g->reserved -= o->offers[i].room;
-    }
+    for (struct judge *g = judges_first(op->ctl->judges); g; g = g->next)
+        g->reserved = 0; /* one round at a time reserves */
     if (op->result < 0)
         tr_log_err(TR_LOG_WARN, NULL, &op->err);
     for (size_t i = 0; i < o->nqueues; i++) {
@@ -194,19 +199,20 @@ static void round_done(struct op *op)
 
 static struct claim_op *make_round(struct dispatch *d)
 {
-    struct judge *judges[JUDGES_MAX];
-    struct claim_op *o = claim_new(JUDGES_MAX);
+    struct judge **judges = d->judges;
     const char *aside[CLAIM_ASIDE_MAX];
     size_t n = 0;
 
+    for (struct judge *g = judges_first(d->ctl->judges); g && n < JUDGES_MAX; g = g->next)
+        if (judge_free_tokens(g) > 0 && concerned(d, g))
+            judges[n++] = g;
+    struct claim_op *o = n ? claim_new(n) : NULL;
     if (!o)
         return NULL;
-    for (struct judge *g = judges_first(d->ctl->judges); g && n < JUDGES_MAX; g = g->next)
-        if (judge_free_tokens(g) > 0 && fill_offer(&o->offers[n], g))
-            judges[n++] = g;
+    for (size_t i = 0; i < n; i++)
+        fill_offer(&o->offers[i], judges[i]);
     o->noffers = n;
-    if (n)
-        fill_queues(d, o, judges, n);
+    fill_queues(d, o, judges, n);
     o->naside = setaside_problems(d->ctl->setaside, aside, CLAIM_ASIDE_MAX);
     for (size_t i = 0; i < o->naside; i++)
         (void)snprintf(o->aside[i], sizeof(o->aside[i]), "%s", aside[i]);

@@ -23,7 +23,7 @@
 enum {
     READ_AT_ONCE = 256,
     ARENA_MAX = 64 * 1024 * 1024,
-    TICK_MS = 250,      /* other controllers' rows, deadlines */
+    TICK_MS = 250,      /* rows of other controllers and of workers on the database; deadlines */
     COMMENT_TICKS = 60, /* a line every 15 s keeps proxies and half-open connections honest */
     STATS_TICKS = 4,
     PRUNE_TICKS = 1200
@@ -458,8 +458,7 @@ static void on_tick(uv_timer_t *t)
     struct events *ev = t->data;
 
     ev->ticks++;
-    if (!ev->ctl->one_writer || !ev->ready)
-        events_poke(ev);
+    events_poke(ev);
     event_waits_late(ev->waits, tr_clock_mono_us());
     if (ev->ticks % COMMENT_TICKS == 0)
         comment(ev);

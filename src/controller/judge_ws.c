@@ -20,6 +20,7 @@
 #include "controller/dispatch.h"
 #include "controller/judge_login.h"
 #include "controller/lease.h"
+#include "controller/marks.h"
 #include "controller/problems.h"
 #include "controller/settle.h"
 #include "model/verdict.h"
@@ -203,7 +204,7 @@ void judge_ws_begin(struct judge *g)
         return;
     g->state = JUDGE_READY;
     g->beat_us = tr_clock_mono_us();
-    g->draining = judges_is_drained(g->ctl->judges, g->judge_id);
+    g->draining = marks_has(g->ctl->marks, MARK_DRAIN, g->judge_id);
     tr_log(TR_LOG_INFO, &f, "connected from %s: %lld tokens, %zu languages, %lld tasks", g->address,
            (long long)g->tokens, g->nlangs, (long long)g->nruns);
     events_live(g->ctl->events, json_pack("{s:s, s:s, s:s}", "type", "judge", "judge_id",
@@ -338,8 +339,7 @@ static void on_progress(struct judge *g, const json_t *m)
 
     if (!r)
         return;
-    r->done = json_integer_value(json_object_get(m, "done"));
-    r->total = json_integer_value(json_object_get(m, "total"));
+    run_progress(r, m);
     if (!events_heard(g->ctl->events))
         return;
     json_t *doc = json_pack("{s:s}", "type", "progress");

@@ -13,9 +13,11 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/rand.h"
+#include "codec/brief.h"
 #include "controller/ctl.h"
 #include "controller/dispatch.h"
 #include "controller/judge_ws.h"
+#include "controller/marks.h"
 #include "controller/settle.h"
 
 enum {
@@ -27,9 +29,6 @@ enum {
 struct judges {
     struct judge *first;
     size_t count;
-    /* drained by an operator, also over reconnects: names */
-    char (*drained)[TR_JUDGE_ID_MAX + 1];
-    size_t ndrained;
 };
 
 struct judges *judges_new(struct ctl *ctl)
@@ -92,6 +91,7 @@ void run_free(struct run *r)
     free(r->submit_id);
     free(r->problem);
     free(r->lang);
+    free(r->strip);
     free(r);
 }
 
@@ -135,7 +135,6 @@ void judges_free(struct judges *j)
         free_judge(j->first);
         j->first = next;
     }
-    free(j->drained);
     free(j);
 }
 
@@ -211,6 +210,22 @@ struct run *judge_run(struct judge *g, const char *submit_id)
         if (strcmp(r->submit_id, submit_id) == 0)
             return r;
     return NULL;
+}
+
+void run_progress(struct run *r, const json_t *m)
+{
+    const char *stage = json_string_value(json_object_get(m, "stage"));
+    const json_t *cases = json_object_get(m, "cases");
+
+    r->done = json_integer_value(json_object_get(m, "done"));
+    r->total = json_integer_value(json_object_get(m, "total"));
+    if (stage && (strcmp(stage, "preparing") == 0 || strcmp(stage, "compiling") == 0 ||
+                  strcmp(stage, "running") == 0))
+        (void)snprintf(r->stage, sizeof(r->stage), "%s", stage);
+    if (!r->strip && json_array_size(cases) > 0)
+        r->strip = calloc(1, TR_STRIP_MAX + 1);
+    if (r->strip)
+        tr_strip_cases(r->strip, cases);
 }
 
 static void note_ended(struct judge *g, const struct run *r)
@@ -350,34 +365,8 @@ void judges_tick(struct ctl *ctl)
 
 /* ---------------------------------------------------------------- people */
 
-static size_t drained_at(const struct judges *j, const char *judge_id)
+static void set_draining(struct judge *g, bool draining)
 {
-    size_t i = 0;
-
-    while (i < j->ndrained && strcmp(j->drained[i], judge_id) != 0)
-        i++;
-    return i;
-}
-
-bool judges_is_drained(struct judges *j, const char *judge_id)
-{
-    return drained_at(j, judge_id) < j->ndrained;
-}
-
-void judge_set_draining(struct judge *g, bool draining)
-{
-    struct judges *j = g->ctl->judges;
-    size_t i = drained_at(j, g->judge_id);
-
-    if (draining && i == j->ndrained && i < JUDGES_MAX) {
-        void *more = realloc(j->drained, (i + 1) * sizeof(*j->drained));
-        if (more) {
-            j->drained = more;
-            (void)snprintf(j->drained[j->ndrained++], sizeof(*j->drained), "%s", g->judge_id);
-        }
-    } else if (!draining && i < j->ndrained) {
-        memcpy(j->drained[i], j->drained[--j->ndrained], sizeof(*j->drained));
-    }
     if (g->draining == draining)
         return;
     g->draining = draining;
@@ -388,6 +377,13 @@ void judge_set_draining(struct judge *g, bool draining)
                         : json_pack("{s:s}", "type", "resume"));
     if (!draining)
         dispatch_kick(g->ctl);
+}
+
+void judges_drain_as_marked(struct ctl *ctl)
+{
+    for (struct judge *g = ctl->judges->first; g; g = g->next)
+        if (g->state == JUDGE_READY || g->state == JUDGE_LOST)
+            set_draining(g, marks_has(ctl->marks, MARK_DRAIN, g->judge_id));
 }
 
 void judges_bye(struct ctl *ctl, const char *code, const char *message)

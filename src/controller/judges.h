@@ -22,7 +22,7 @@
 struct ctl;
 
 enum {
-    JUDGES_MAX = 1000,
+    JUDGES_MAX = 8000, /* as many as connections by default */
     JUDGE_TOKENS_MAX = 1024,
     JUDGE_LANGS_MAX = 256,
     JUDGE_DATA_MAX = 1000, /* handles that we remember it to have */
@@ -48,6 +48,8 @@ struct run {
     int64_t since_us;   /* real time: sent */
     int64_t created_us; /* real time: submitted, or given out last where that is not known */
     int64_t done, total;
+    char stage[16];  /* preparing, compiling, running; "": nothing said yet */
+    char *strip;     /* letters of the tests so far (codec/brief.h); NULL: none */
     unsigned missed; /* heartbeats that did not name it */
 };
 
@@ -117,6 +119,8 @@ void judge_add_run(struct judge *g, struct run *r);
 /* Takes it out of the list; the caller frees it. */
 struct run *judge_take_run(struct judge *g, const char *submit_id);
 void run_free(struct run *r);
+/* Keep what a `progress` of the judge says, for whoever looks later. */
+void run_progress(struct run *r, const json_t *m);
 /* Who has this submission? NULL: nobody here. */
 struct judge *judges_of_run(struct judges *j, const char *submit_id);
 
@@ -128,9 +132,8 @@ void judges_tick(struct ctl *ctl);
 
 /* For people. */
 json_t *judge_json(const struct judge *g);
-/* An operator: no more tasks, or tasks again. */
-void judge_set_draining(struct judge *g, bool draining);
-bool judges_is_drained(struct judges *j, const char *judge_id);
+/* The marks (marks.h) say who is drained: no more tasks for those, tasks again for the others. */
+void judges_drain_as_marked(struct ctl *ctl);
 /* Everybody: the controller stops. */
 void judges_bye(struct ctl *ctl, const char *code, const char *message);
 

@@ -20,12 +20,13 @@
 #include "controller/ctl.h"
 #include "controller/dispatch.h"
 #include "controller/judges.h"
+#include "controller/marks.h"
 #include "controller/metrics.h"
 #include "controller/problems.h"
 #include "controller/route.h"
 #include "controller/server.h"
 #include "controller/setaside.h"
-#include "rt/conf.h"
+#include "rt/conf_common.h"
 #include "rt/notify.h"
 
 enum {
@@ -36,35 +37,15 @@ enum {
 };
 
 struct settings {
-    const char *config;
-    int log_level, log_format;
+    struct tr_common common;
     struct ctl_conf ctl;
 };
-
-static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
-static const char *const log_formats[] = {"text", "json", NULL};
 
 #define AT(member) offsetof(struct settings, member)
 
 static const struct tr_conf_item items[] = {
-    {.name = "config",
-     .type = TR_CONF_STRING,
-     .at = AT(config),
-     .unit = "FILE",
-     .doc = "read settings from this file",
-     .flags = TR_CONF_CLI_ONLY},
-    {.name = "log-level",
-     .type = TR_CONF_CHOICE,
-     .at = AT(log_level),
-     .fallback = "info",
-     .choices = log_levels,
-     .doc = "how much to log"},
-    {.name = "log-format",
-     .type = TR_CONF_CHOICE,
-     .at = AT(log_format),
-     .fallback = "text",
-     .choices = log_formats,
-     .doc = "log lines for people or for machines"},
+    TR_CONFIG_ITEM(struct settings, common),
+    TR_LOG_ITEMS(struct settings, common),
     {.name = "listen",
      .type = TR_CONF_STRING,
      .at = AT(ctl.listen),
@@ -102,7 +83,7 @@ static const struct tr_conf_item items[] = {
      .type = TR_CONF_STRING,
      .at = AT(ctl.tls_cert),
      .unit = "FILE",
-     .doc = "certificate chain (PEM); with it the port speaks TLS only"},
+     .doc = "certificate chain (PEM); with it the port speaks TLS only; SIGHUP reads it again"},
     {.name = "tls-key",
      .type = TR_CONF_STRING,
      .at = AT(ctl.tls_key),
@@ -185,6 +166,7 @@ static void on_tick(uv_timer_t *t)
     struct ctl *ctl = t->data;
 
     keys_tick(ctl->keys);
+    marks_tick(ctl->marks);
     judges_tick(ctl);
     backend_ws_tick(ctl);
 }
@@ -250,7 +232,8 @@ static int open_parts(struct ctl *ctl, struct tr_err *err)
     ctl->judges = judges_new(ctl);
     ctl->metrics = metrics_new();
     ctl->setaside = setaside_new(ctl);
-    if (!ctl->keys || !ctl->judges || !ctl->metrics || !ctl->setaside)
+    ctl->marks = marks_new(ctl);
+    if (!ctl->marks || !ctl->keys || !ctl->judges || !ctl->metrics || !ctl->setaside)
         return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
     r = storage_start(ctl, &ctl->storage, err);
     if (r >= 0)
@@ -262,6 +245,7 @@ static int open_parts(struct ctl *ctl, struct tr_err *err)
     if (r < 0)
         return r;
     keys_load(ctl->keys);
+    marks_load(ctl->marks);
     r = server_start(ctl, err);
     return r < 0 ? r : tr_loop_on_stop_signal(ctl->loop, on_stop, ctl, err);
 }
@@ -275,6 +259,7 @@ static void close_parts(struct ctl *ctl)
     storage_stop(ctl->storage);
     keys_free(ctl->keys);
     judges_free(ctl->judges);
+    marks_free(ctl->marks);
     setaside_free(ctl->setaside);
     if (ctl->loop)
         tr_loop_free(ctl->loop);
@@ -359,8 +344,7 @@ int main(int argc, char **argv)
     } else if (r >= 0 && s.ctl.routes) {
         route_print();
     } else if (r >= 0 && (r = finish_conf(&s.ctl, &conf.arena, &err)) >= 0) {
-        tr_log_setup(STDERR_FILENO, (enum tr_log_format)s.log_format,
-                     (enum tr_log_level)s.log_level);
+        tr_common_log(&s.common);
         ctl.conf = s.ctl;
         ctl.one_writer = strncmp(s.ctl.db, "sqlite:", 7) == 0;
         raise_files(s.ctl.max_connections);

@@ -34,17 +34,32 @@ bool problem_id_ok(const char *id)
            strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") == n;
 }
 
+/* As many whole lines as fit. */
+static void keep_notes(const struct tr_buf *notes, char ret[static PROBLEM_FINDINGS_MAX])
+{
+    size_t n = notes->len < PROBLEM_FINDINGS_MAX ? notes->len : PROBLEM_FINDINGS_MAX - 1;
+
+    while (n > 0 && notes->data[n - 1] != '\n')
+        n--;
+    if (n)
+        memcpy(ret, notes->data, n);
+    ret[n] = '\0';
+}
+
 /* What the judge will read of it; a package with faults is refused here and not in a judging. */
 static int read_facts(const char *path, struct problem *p, struct tr_err *err)
 {
     struct tr_arena arena;
     struct tr_problem got;
+    TR_CLEANUP(tr_buf_done) struct tr_buf notes;
     tr_autoclose int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), top = -1;
 
+    tr_buf_init(&notes, TR_PROBLEM_NOTES_MAX);
     if (dir < 0)
         return tr_fail(err, TR_E_IO, errno, "open '%s'", path);
     tr_arena_init(&arena, TR_PROBLEM_ARENA_MAX);
-    int r = tr_problem_read(dir, &arena, &got, &top, NULL, err);
+    int r = tr_problem_read(dir, &arena, &got, &top, &notes, err);
+    keep_notes(&notes, p->findings);
     if (r == 0) {
         (void)snprintf(p->name, sizeof(p->name), "%s", got.name && *got.name ? got.name : p->id);
         (void)snprintf(p->format, sizeof(p->format), "%s", got.format ? got.format : "folder");
@@ -222,7 +237,8 @@ static int swap_in(int root, const char *temp, const char *id, struct tr_err *er
     return tr_fail(err, TR_E_IO, errno, "put '%s' in place", id);
 }
 
-int problem_install(const char *folder, const char *id, int zip_fd, struct tr_err *err)
+int problem_install(const char *folder, const char *id, int zip_fd,
+                    char ret_findings[static PROBLEM_FINDINGS_MAX], struct tr_err *err)
 {
     struct tr_unzip_limits limits;
     struct problem facts = {0};
@@ -239,6 +255,7 @@ int problem_install(const char *folder, const char *id, int zip_fd, struct tr_er
     (void)snprintf(path, sizeof(path), "%s/%s", folder, temp);
     if (r == 0)
         r = read_facts(path, &facts, err);
+    memcpy(ret_findings, facts.findings, sizeof(facts.findings));
     if (r == 0)
         r = swap_in(root, temp, id, err);
     (void)tr_fs_remove_tree(root, temp, NULL);

@@ -16,7 +16,9 @@ struct problem_list {
 /* Read the folder; what has not changed since `old` is taken over. Returns how many changed. */
 int problem_scan(const char *folder, const char *packages, const struct problem_list *old,
                  struct problem_list *ret, struct tr_err *err);
-/* Unpack an archive, see that it is a problem, and put it in the place of <folder>/<id>. */
-int problem_install(const char *folder, const char *id, int zip_fd, struct tr_err *err);
+/* Unpack an archive, see that it is a problem, and put it in the place of <folder>/<id>. What is
+ * odd in it goes to ret_findings, also when it is refused. */
+int problem_install(const char *folder, const char *id, int zip_fd,
+                    char ret_findings[static PROBLEM_FINDINGS_MAX], struct tr_err *err);
 
 #endif

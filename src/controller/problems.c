@@ -30,12 +30,13 @@ enum {
 struct waiter {
     struct waiter *next;
     void (*scanned)(void *arg, int changed);
-    void (*put)(void *arg, int result, const struct tr_err *err);
+    problem_put_fn put;
     void *arg;
     char id[PROBLEM_ID_MAX + 1]; /* "" : a scan */
     int zip_fd;
     int result;
     struct tr_err err;
+    char findings[PROBLEM_FINDINGS_MAX];
 };
 
 struct problems {
@@ -58,7 +59,7 @@ static void do_work(uv_work_t *work)
 
     for (struct waiter *w = p->now; w; w = w->next)
         if (*w->id)
-            w->result = problem_install(p->folder, w->id, w->zip_fd, &w->err);
+            w->result = problem_install(p->folder, w->id, w->zip_fd, w->findings, &w->err);
     p->changed = problem_scan(p->folder, p->packages, &p->list, &p->found, &p->err);
 }
 
@@ -70,7 +71,7 @@ static void finish_waiters(struct waiter *w, int changed)
         struct waiter *next = w->next;
 
         if (w->put)
-            w->put(w->arg, w->result, &w->err);
+            w->put(w->arg, w->result, &w->err, w->findings);
         else if (w->scanned)
             w->scanned(w->arg, changed);
         tr_close(&w->zip_fd);
@@ -162,15 +163,14 @@ void problems_rescan(struct problems *p, void (*fn)(void *arg, int changed), voi
     ask(p, w);
 }
 
-void problems_put(struct problems *p, const char *id, int zip_fd,
-                  void (*fn)(void *arg, int result, const struct tr_err *err), void *arg)
+void problems_put(struct problems *p, const char *id, int zip_fd, problem_put_fn fn, void *arg)
 {
     struct waiter *w = calloc(1, sizeof(*w));
     struct tr_err err = TR_ERR_INIT;
 
     if (!w) {
         (void)close(zip_fd);
-        fn(arg, tr_fail(&err, TR_E_NOMEM, 0, "out of memory"), &err);
+        fn(arg, tr_fail(&err, TR_E_NOMEM, 0, "out of memory"), &err, "");
         return;
     }
     *w = (struct waiter){.put = fn, .arg = arg, .zip_fd = zip_fd};
@@ -255,19 +255,41 @@ const struct problem *problems_find(const struct problems *p, const char *id)
 
 /* ---------------------------------------------------------------- what people see */
 
+static void add_finding(json_t *list, const char *level, const char *text, size_t len)
+{
+    (void)json_array_append_new(list, json_pack("{s:s, s:o}", "level", level, "message",
+                                                tr_json_clean(text, len, PROBLEM_FINDINGS_MAX)));
+}
+
+json_t *problem_findings_json(const char *error, const char *findings)
+{
+    json_t *list = json_array();
+
+    if (error && *error)
+        add_finding(list, "error", error, strlen(error));
+    for (size_t n; *findings; findings += n + (findings[n] == '\n')) {
+        n = strcspn(findings, "\n");
+        if (n)
+            add_finding(list, "note", findings, n);
+    }
+    return list;
+}
+
 json_t *problem_json(struct ctl *ctl, const struct problem *p)
 {
     char when[TR_TIME_TEXT];
 
     if (*p->error)
-        return json_pack("{s:s, s:s, s:s}", "id", p->id, "name", p->name, "error", p->error);
+        return json_pack("{s:s, s:s, s:s, s:o}", "id", p->id, "name", p->name, "error", p->error,
+                         "findings", problem_findings_json(p->error, p->findings));
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:b, s:s, s:b}", "id", p->id, "name",
-        p->name, "format", p->format, "version", p->version, "data", p->data, "size",
+        "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:b, s:s, s:b, s:o}", "id", p->id,
+        "name", p->name, "format", p->format, "version", p->version, "data", p->data, "size",
         (json_int_t)p->size, "tests", (json_int_t)p->tests, "time_limit", (json_int_t)p->time_ms,
         "memory_limit", (json_int_t)(p->memory_kib / 1024), "scoring", p->oi ? "OI" : "ACM",
         "interactive", (int)p->interactive, "updated_at", tr_clock_text(p->updated_us, when),
-        "set_aside", (int)setaside_is(ctl->setaside, SETASIDE_PROBLEM, p->id));
+        "set_aside", (int)setaside_is(ctl->setaside, SETASIDE_PROBLEM, p->id), "findings",
+        problem_findings_json(NULL, p->findings));
 }
 
 static int newer(const void *a, const void *b)

@@ -24,7 +24,8 @@ struct problems;
 
 enum {
     PROBLEM_ID_MAX = 64,
-    PROBLEMS_MAX = 10000
+    PROBLEMS_MAX = 10000,
+    PROBLEM_FINDINGS_MAX = 1024
 };
 
 struct problem {
@@ -36,7 +37,8 @@ struct problem {
     uint64_t size;
     int64_t tests, time_ms, memory_kib, updated_us;
     bool oi, interactive;
-    char error[256]; /* why it cannot be used, or "" */
+    char error[256];                     /* why it cannot be used, or "" */
+    char findings[PROBLEM_FINDINGS_MAX]; /* what is odd but not wrong, a line each */
 };
 
 int problems_open(struct ctl *ctl, struct problems **ret, struct tr_err *err);
@@ -49,11 +51,15 @@ bool problem_id_ok(const char *id);
 
 /* Look at the folder again; fn(arg, changed) when that is done (NULL: nobody waits). */
 void problems_rescan(struct problems *p, void (*fn)(void *arg, int changed), void *arg);
-/* An uploaded archive becomes problem `id`; fn(arg, 0 or TR_E_*, err) when it is in the list. */
-void problems_put(struct problems *p, const char *id, int zip_fd,
-                  void (*fn)(void *arg, int result, const struct tr_err *err), void *arg);
+/* An uploaded archive becomes problem `id`; fn(arg, 0 or TR_E_*, err, findings) when it is in the
+ * list or was refused; `findings` is what was odd up to there. */
+typedef void (*problem_put_fn)(void *arg, int result, const struct tr_err *err,
+                               const char *findings);
+void problems_put(struct problems *p, const char *id, int zip_fd, problem_put_fn fn, void *arg);
 
 json_t *problem_json(struct ctl *ctl, const struct problem *p);
+/* [{level, message}]: the error first when there is one (NULL: none), then a note per line. */
+json_t *problem_findings_json(const char *error, const char *findings);
 /* Its versions, newest first; NULL when memory is out. Reads a few small files. */
 json_t *problem_versions_json(struct ctl *ctl, const struct problem *p);
 

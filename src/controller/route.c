@@ -36,6 +36,8 @@ static const struct route routes[] = {
     {"POST", "/api/v1/queues/{name}/pause", ROLE_ADMIN, api_queue_pause, 0},
     {"POST", "/api/v1/queues/{name}/resume", ROLE_ADMIN, api_queue_resume, 0},
     {"GET", "/api/v1/dead-letters", ROLE_READ, api_dead_letters, 0},
+    {"POST", "/api/v1/dead-letters/retry", ROLE_ADMIN, api_dead_retry_many, 0},
+    {"POST", "/api/v1/dead-letters/discard", ROLE_ADMIN, api_dead_discard_many, 0},
     {"POST", "/api/v1/dead-letters/{id}/retry", ROLE_ADMIN, api_dead_retry, 0},
     {"POST", "/api/v1/dead-letters/{id}/discard", ROLE_ADMIN, api_dead_discard, 0},
     {"GET", "/api/v1/set-asides", ROLE_READ, api_set_asides, 0},

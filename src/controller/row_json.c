@@ -8,7 +8,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "codec/brief.h"
 #include "codec/json.h"
+#include "controller/ctl.h"
+#include "controller/judges.h"
 
 enum {
     EVENTS_MAX = 500
@@ -34,7 +37,28 @@ static json_t *points(int64_t millionths)
                                      : json_real((double)millionths / 1e6);
 }
 
-json_t *row_summary(const struct tr_submission *s)
+/* Counts, limits and the strip, as the result left them. */
+static void put_brief(json_t *o, const char *brief)
+{
+    TR_CLEANUP(tr_json_unrefp) json_t *j = NULL;
+
+    if (brief && tr_json_parse(brief, strlen(brief), TR_BRIEF_MAX, &j, NULL) >= 0)
+        (void)json_object_update_missing(o, j);
+}
+
+static void put_progress(struct ctl *ctl, json_t *o, const struct tr_submission *s)
+{
+    struct judge *g = s->worker_id ? judges_find(ctl->judges, s->worker_id) : NULL;
+    const struct run *r = g ? judge_run(g, s->submit_id) : NULL;
+
+    if (r && *r->stage)
+        (void)json_object_set_new(o, "progress",
+                                  json_pack("{s:s, s:I, s:I, s:s}", "stage", r->stage, "done",
+                                            (json_int_t)r->done, "total", (json_int_t)r->total,
+                                            "strip", r->strip ? r->strip : ""));
+}
+
+json_t *row_summary(struct ctl *ctl, const struct tr_submission *s)
 {
     json_t *o =
         json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "submit_id", s->submit_id, "status",
@@ -55,6 +79,9 @@ json_t *row_summary(const struct tr_submission *s)
         (void)json_object_set_new(o, "score", points(s->score));
         (void)json_object_set_new(o, "time_ms", json_integer(s->time_ms));
         (void)json_object_set_new(o, "memory_kb", json_integer(s->memory_kb));
+        put_brief(o, s->brief);
+    } else if (s->status == TR_RUNNING) {
+        put_progress(ctl, o, s);
     }
     put_time(o, "created_at", s->created_us);
     put_time(o, "started_at", s->start_us);
@@ -72,7 +99,10 @@ int row_read(struct tr_store *st, const char *submit_id, struct tr_arena *arena,
                            &ret->result_len, err);
     if (r >= 0)
         r = tr_store_history(st, submit_id, arena, &ret->history, &ret->nhistory, err);
-    return r < 0 ? r : tr_store_events_of(st, submit_id, EVENTS_MAX, arena, &ret->events, err);
+    if (r >= 0)
+        r = tr_store_events_of(st, submit_id, EVENTS_MAX, arena, &ret->events, err);
+    ret->ahead = 0;
+    return r < 0 || ret->s.status != TR_PENDING ? r : tr_store_ahead(st, &ret->s, &ret->ahead, err);
 }
 
 /* PENDING, RUNNING …: the events as a line of life. */
@@ -130,9 +160,25 @@ static void put_task(json_t *o, const json_t *task, bool source)
         (void)json_object_set(o, "class", class);
 }
 
-json_t *row_json(const struct row_whole *w, bool source)
+static void put_result(json_t *o, const struct row_whole *w)
 {
-    json_t *o = row_summary(&w->s);
+    TR_CLEANUP(tr_json_unrefp)
+    json_t *kept = json_loadb(w->result, w->result_len, JSON_ALLOW_NUL, NULL);
+    /* what came through NATS is kept as the whole event */
+    json_t *inner = json_object_get(kept, "result");
+    json_t *result = json_is_object(inner) ? inner : kept;
+    char brief[TR_BRIEF_MAX];
+
+    if (!w->s.brief) { /* finished before lists had it */
+        tr_result_brief(result, brief);
+        put_brief(o, brief);
+    }
+    (void)json_object_set(o, "result", result);
+}
+
+json_t *row_json(struct ctl *ctl, const struct row_whole *w, bool source)
+{
+    json_t *o = row_summary(ctl, &w->s);
     TR_CLEANUP(tr_json_unrefp)
     json_t *task = json_loadb(w->task, w->task_len, JSON_ALLOW_NUL, NULL);
 
@@ -140,15 +186,10 @@ json_t *row_json(const struct row_whole *w, bool source)
         return NULL;
     if (task)
         put_task(o, task, source);
-    if (w->result_len && w->s.status == TR_FINISHED) {
-        json_t *result = json_loadb(w->result, w->result_len, JSON_ALLOW_NUL, NULL);
-        static const char *const shown[] = {"accepted_test", "total_test"};
-
-        for (size_t i = 0; result && i < TR_ARRAY_LEN(shown); i++)
-            if (json_object_get(result, shown[i]))
-                (void)json_object_set(o, shown[i], json_object_get(result, shown[i]));
-        (void)json_object_set_new(o, "result", result);
-    }
+    if (w->s.status == TR_PENDING)
+        (void)json_object_set_new(o, "queue_position", json_integer(w->ahead));
+    if (w->result_len && w->s.status == TR_FINISHED)
+        put_result(o, w);
     (void)json_object_set_new(o, "timeline", timeline(&w->events));
     (void)json_object_set_new(o, "history", history(w));
     return o;

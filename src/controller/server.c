@@ -11,6 +11,7 @@
 #include "controller/server.h"
 
 #include <libwebsockets.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "controller/ctl.h"
 #include "controller/http.h"
 #include "controller/judge_ws.h"
+#include "net/tls_pair.h"
 
 static struct ctl *ctl_of(struct lws *wsi)
 {
@@ -176,6 +178,39 @@ static int parse_listen(const char *text, char host[static 64], int *ret_port, s
     return 0;
 }
 
+/* A pair that does not fit leaves the old one in use: whoever renews certificates replaces two
+ * files, and may tell us between them. */
+static void on_hangup(uv_signal_t *h, int signum)
+{
+    struct ctl *ctl = h->data;
+    const struct ctl_conf *c = &ctl->conf;
+    struct tr_err err = TR_ERR_INIT;
+
+    (void)signum;
+    if (!c->tls_cert)
+        tr_log(TR_LOG_INFO, NULL, "SIGHUP: no certificate to read again");
+    else if (tr_tls_pair_check(c->tls_cert, c->tls_key, &err) < 0)
+        tr_log(TR_LOG_ERROR, NULL, "the certificate stays the old one: %s", err.msg);
+    else if (lws_tls_cert_updated(ctl->lws, c->tls_cert, c->tls_key, NULL, 0, NULL, 0) != 0)
+        tr_log(TR_LOG_ERROR, NULL, "the certificate '%s' could not be taken over", c->tls_cert);
+    else
+        tr_log(TR_LOG_INFO, NULL, "the certificate was read again; new connections get it");
+}
+
+static int watch_hangup(struct ctl *ctl, struct tr_err *err)
+{
+    static uv_signal_t hangup; /* closed with the loop */
+    int r = uv_signal_init(tr_loop_uv(ctl->loop), &hangup);
+
+    hangup.data = ctl;
+    if (r == 0)
+        r = uv_signal_start(&hangup, on_hangup, SIGHUP);
+    if (r < 0)
+        return tr_fail(err, TR_E_IO, -r, "watch SIGHUP");
+    uv_unref((uv_handle_t *)&hangup);
+    return 0;
+}
+
 int server_start(struct ctl *ctl, struct tr_err *err)
 {
     struct lws_context_creation_info info = {0};
@@ -184,6 +219,8 @@ int server_start(struct ctl *ctl, struct tr_err *err)
     void *loops[] = {tr_loop_uv(ctl->loop)};
     int r = parse_listen(ctl->conf.listen, host, &port, err);
 
+    if (r >= 0 && ctl->conf.tls_cert)
+        r = tr_tls_pair_check(ctl->conf.tls_cert, ctl->conf.tls_key, err);
     if (r < 0)
         return r;
     lws_set_log_level(LLL_ERR | LLL_WARN, on_lws_log);
@@ -215,14 +252,10 @@ int server_start(struct ctl *ctl, struct tr_err *err)
     ctl->lws = lws_create_context(&info);
     if (!ctl->lws)
         return tr_fail(err, TR_E_IO, 0,
-                       "cannot listen on %s; is another program there, or the certificate wrong?",
+                       "cannot listen on %s: another program is there, or the address is not this "
+                       "machine's",
                        ctl->conf.listen);
-    return 0;
-}
-
-void server_deafen(struct ctl *ctl)
-{
-    (void)ctl;
+    return watch_hangup(ctl, err);
 }
 
 void server_stop(struct ctl *ctl)

@@ -9,9 +9,8 @@
 
 struct ctl;
 
+/* From here on SIGHUP reads the certificate again. */
 int server_start(struct ctl *ctl, struct tr_err *err);
-/* Nobody new is let in; what is open stays. */
-void server_deafen(struct ctl *ctl);
 void server_stop(struct ctl *ctl);
 
 #endif

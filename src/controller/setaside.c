@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * setaside.c - count faults in a row; see setaside.h.
+ * setaside.c - count faults in a row; what is set aside is a mark (marks.h). See setaside.h.
  */
 #include "controller/setaside.h"
 
@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "controller/ctl.h"
+#include "controller/marks.h"
 
 enum {
     ENTRIES_MAX = 1024 /* names that fail just now; the oldest is forgotten */
@@ -21,10 +22,7 @@ struct entry {
     enum setaside_kind kind;
     char name[72];
     char last[132]; /* submit_id of the last fault */
-    char why[256];
     unsigned faults, tasks;
-    bool aside;
-    int64_t since_us;
 };
 
 struct setaside {
@@ -33,7 +31,7 @@ struct setaside {
     size_t count;
 };
 
-static const char *const kinds[] = {"language", "problem"};
+static const enum mark_kind marked[] = {MARK_LANGUAGE, MARK_PROBLEM};
 
 struct setaside *setaside_new(struct ctl *ctl)
 {
@@ -73,17 +71,14 @@ static struct entry **find(struct setaside *s, enum setaside_kind kind, const ch
 
 bool setaside_is(const struct setaside *s, enum setaside_kind kind, const char *name)
 {
-    for (const struct entry *e = s->first; e; e = e->next)
-        if (e->aside && e->kind == kind && strcmp(e->name, name) == 0)
-            return true;
-    return false;
+    return marks_has(s->ctl->marks, marked[kind], name);
 }
 
 static void clear(struct setaside *s, enum setaside_kind kind, const char *name)
 {
     struct entry **at = find(s, kind, name);
 
-    if (*at && !(*at)->aside)
+    if (*at)
         forget(s, at);
 }
 
@@ -112,25 +107,36 @@ static struct entry *entry_for(struct setaside *s, enum setaside_kind kind, cons
     return e;
 }
 
+static void set_aside(struct setaside *s, const struct entry *e, const char *why)
+{
+    struct mark mark = {.kind = marked[e->kind], .faults = e->faults};
+    const char *kind = mark_kind_name(mark.kind);
+
+    (void)snprintf(mark.name, sizeof(mark.name), "%s", e->name);
+    (void)snprintf(mark.note, sizeof(mark.note), "%.255s", why);
+    tr_log(TR_LOG_ERROR, NULL, "%s '%s' is set aside after %u faults in a row: %s", kind, e->name,
+           e->faults, why);
+    events_live(s->ctl->events, json_pack("{s:s, s:s, s:s, s:s}", "type", "set_aside", "kind", kind,
+                                          "name", e->name, "message", mark.note));
+    marks_set(s->ctl->marks, &mark, NULL, NULL);
+}
+
 static void count(struct setaside *s, enum setaside_kind kind, const char *name,
                   const char *submit_id, const char *why)
 {
-    struct entry *e = *name && strlen(name) < sizeof(e->name) ? entry_for(s, kind, name) : NULL;
+    struct entry *e = *name && strlen(name) < sizeof(e->name) && !setaside_is(s, kind, name)
+                          ? entry_for(s, kind, name)
+                          : NULL;
 
     if (!e)
         return;
     e->faults++;
     e->tasks += strcmp(e->last, submit_id) != 0;
     (void)snprintf(e->last, sizeof(e->last), "%s", submit_id);
-    (void)snprintf(e->why, sizeof(e->why), "%.255s", why);
-    if (e->aside || e->faults < SETASIDE_FAULTS || e->tasks < SETASIDE_TASKS)
+    if (e->faults < SETASIDE_FAULTS || e->tasks < SETASIDE_TASKS)
         return;
-    e->aside = true;
-    e->since_us = tr_clock_real_us();
-    tr_log(TR_LOG_ERROR, NULL, "%s '%s' is set aside after %u faults in a row: %s", kinds[kind],
-           name, e->faults, why);
-    events_live(s->ctl->events, json_pack("{s:s, s:s, s:s, s:s}", "type", "set_aside", "kind",
-                                          kinds[kind], "name", name, "message", e->why));
+    set_aside(s, e, why);
+    clear(s, kind, name); /* after a resume it counts from nothing */
 }
 
 void setaside_fault(struct setaside *s, const char *language, const char *problem,
@@ -144,13 +150,12 @@ void setaside_fault(struct setaside *s, const char *language, const char *proble
         clear(s, SETASIDE_LANGUAGE, language);
 }
 
-bool setaside_resume(struct setaside *s, enum setaside_kind kind, const char *name)
+bool setaside_resume(struct setaside *s, enum setaside_kind kind, const char *name,
+                     void (*then)(void *arg, int result), void *arg)
 {
-    struct entry **at = find(s, kind, name);
-
-    if (!*at || !(*at)->aside)
+    if (!setaside_is(s, kind, name))
         return false;
-    forget(s, at);
+    marks_clear(s->ctl->marks, marked[kind], name, then, arg);
     return true;
 }
 
@@ -158,22 +163,24 @@ json_t *setaside_json(const struct setaside *s)
 {
     json_t *list = json_array();
     char when[TR_TIME_TEXT];
+    const struct mark *m;
 
-    for (const struct entry *e = s->first; e; e = e->next)
-        if (e->aside)
-            (void)json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:s, s:s}", "kind",
-                                                        kinds[e->kind], "name", e->name, "faults",
-                                                        (int)e->faults, "message", e->why, "since",
-                                                        tr_clock_text(e->since_us, when)));
+    for (size_t i = 0; (m = marks_at(s->ctl->marks, i)); i++)
+        if (m->kind != MARK_DRAIN)
+            (void)json_array_append_new(
+                list, json_pack("{s:s, s:s, s:I, s:s, s:s}", "kind", mark_kind_name(m->kind),
+                                "name", m->name, "faults", (json_int_t)m->faults, "message",
+                                m->note, "since", tr_clock_text(m->since_us, when)));
     return list;
 }
 
 size_t setaside_problems(const struct setaside *s, const char **names, size_t max)
 {
+    const struct mark *m;
     size_t n = 0;
 
-    for (const struct entry *e = s->first; e && n < max; e = e->next)
-        if (e->aside && e->kind == SETASIDE_PROBLEM)
-            names[n++] = e->name;
+    for (size_t i = 0; n < max && (m = marks_at(s->ctl->marks, i)); i++)
+        if (m->kind == MARK_PROBLEM)
+            names[n++] = m->name;
     return n;
 }

@@ -4,7 +4,8 @@
  *
  * A broken compiler or checker must not eat every slot: after SETASIDE_FAULTS faults in a row, of
  * at least SETASIDE_TASKS different submissions and with no verdict in between, the language or the
- * problem is left alone until a person says so; all others flow.
+ * problem is left alone until a person says so, also over restarts and at every controller of this
+ * database; all others flow.
  */
 #ifndef CONTROLLER_SETASIDE_H
 #define CONTROLLER_SETASIDE_H
@@ -32,8 +33,9 @@ bool setaside_is(const struct setaside *s, enum setaside_kind kind, const char *
 void setaside_verdict(struct setaside *s, const char *language, const char *problem);
 void setaside_fault(struct setaside *s, const char *language, const char *problem,
                     const char *submit_id, const char *why);
-/* false: it was not set aside. */
-bool setaside_resume(struct setaside *s, enum setaside_kind kind, const char *name);
+/* false: it was not set aside. Else then(arg, result) when that is stored. */
+bool setaside_resume(struct setaside *s, enum setaside_kind kind, const char *name,
+                     void (*then)(void *arg, int result), void *arg);
 json_t *setaside_json(const struct setaside *s);
 /* How many problems are set aside, and their names: for the claim. */
 size_t setaside_problems(const struct setaside *s, const char **names, size_t max);

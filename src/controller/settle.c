@@ -14,14 +14,14 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "codec/json.h"
+#include "codec/brief.h"
 #include "controller/ctl.h"
 #include "controller/dispatch.h"
 #include "controller/judge_ws.h"
 #include "controller/judges.h"
 #include "controller/metrics.h"
 #include "controller/setaside.h"
-#include "store/events.h"
+#include "store/tell.h"
 
 enum how {
     BY_RESULT,
@@ -53,32 +53,28 @@ struct settle_op {
     char verdict[8];
     int64_t score, time_ms, memory_kb;
     char *result; /* JSON text */
-    json_t *slim; /* the result without cases and logs, for the event */
+    json_t *slim; /* for the event */
+    char brief[TR_BRIEF_MAX];
     enum outcome outcome;
 };
 
 /* ---------------------------------------------------------------- on the storage thread */
 
-static int add_event(struct tr_store *st, const struct settle_op *o, const char *type,
-                     const char *status, const char *message, struct tr_err *err)
+static int tell(struct tr_store *st, const struct settle_op *o, const char *status,
+                const char *message, struct tr_err *err)
 {
-    char when[TR_TIME_TEXT];
     const struct run *r = o->run;
-    TR_CLEANUP(tr_json_unrefp)
-    json_t *j =
-        json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s*}", "type", type, "submit_id",
-                  r->submit_id, "status", status, "generation", (json_int_t)r->generation,
-                  "worker_id", o->judge_id, "problem", r->problem, "language", r->lang, "timestamp",
-                  tr_clock_text(tr_clock_real_us(), when), "message", message);
+    const struct tr_tell t = {.submit_id = r->submit_id,
+                              .status = status,
+                              .generation = r->generation,
+                              .worker_id = o->judge_id,
+                              .problem = r->problem,
+                              .language = r->lang,
+                              .message = message,
+                              .result = o->outcome == OUT_FINISHED ? o->slim : NULL,
+                              .score = o->score};
 
-    if (j && o->slim && strcmp(type, "result") == 0) {
-        (void)json_object_set(j, "result", o->slim);
-        (void)json_object_set_new(j, "score", json_real((double)o->score / 1e6));
-    }
-    tr_autofree char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
-    if (!text)
-        return tr_fail(err, TR_E_NOMEM, 0, "no memory for an event");
-    return tr_store_event_add(st, type, r->submit_id, text, strlen(text), err);
+    return tr_store_tell(st, &t, err);
 }
 
 /* A job that is not ours any more is no reason to undo the submission's move. */
@@ -94,28 +90,22 @@ static int finish(struct settle_op *o, struct tr_store *st, struct tr_err *err)
                                      .time_ms = o->time_ms,
                                      .memory_kb = o->memory_kb,
                                      .result = o->result,
-                                     .result_len = strlen(o->result)};
+                                     .result_len = strlen(o->result),
+                                     .brief = *o->brief ? o->brief : NULL};
     int r = tr_store_finish(st, o->run->submit_id, o->run->run_lease, &v, err);
 
     if (r < 0)
         return r;
     o->outcome = OUT_FINISHED;
+    if (r == TR_MOVED_BEFORE)
+        return 0;
     r = forgive(tq_ack(tr_store_queue(st), o->run->job, o->verdict, strlen(o->verdict), err));
-    return r < 0 ? r : add_event(st, o, "result", "FINISHED", NULL, err);
-}
-
-/* 5, 10, 30 s; heavy 10, 30, 60 s. */
-static int64_t delay_of(const struct run *r)
-{
-    static const int64_t light[] = {5, 10, 30}, heavy[] = {10, 30, 60};
-    size_t i = r->retry_count < 3 ? (size_t)r->retry_count : 2;
-
-    return (r->heavy ? heavy[i] : light[i]) * 1000000;
+    return r < 0 ? r : tell(st, o, "FINISHED", NULL, err);
 }
 
 static int fault(struct settle_op *o, struct tr_store *st, int retries, struct tr_err *err)
 {
-    int64_t delay = delay_of(o->run);
+    int64_t delay = tr_store_fault_delay_us(o->run->heavy, o->run->retry_count);
     tq *q = tr_store_queue(st);
     int r = tr_store_fault(st, o->run->submit_id, o->run->run_lease, o->why, delay, retries, err);
 
@@ -125,9 +115,7 @@ static int fault(struct settle_op *o, struct tr_store *st, int retries, struct t
     r = r == TR_FAULT_DEAD ? tq_bury(q, o->run->job, o->why, strlen(o->why), err)
                            : tq_nack(q, o->run->job, delay, o->why, strlen(o->why), err);
     r = forgive(r);
-    return r < 0 ? r
-                 : add_event(st, o, "status_change",
-                             o->outcome == OUT_DEAD ? "DLQ" : "SYSTEM_ERROR", o->why, err);
+    return r < 0 ? r : tell(st, o, o->outcome == OUT_DEAD ? "DLQ" : "SYSTEM_ERROR", o->why, err);
 }
 
 static int release(struct settle_op *o, struct tr_store *st, struct tr_err *err)
@@ -140,8 +128,10 @@ static int release(struct settle_op *o, struct tr_store *st, struct tr_err *err)
     if (r < 0)
         return r;
     o->outcome = OUT_RETURNED;
+    if (r == TR_MOVED_BEFORE)
+        return 0;
     r = forgive(tq_release(tr_store_queue(st), o->run->job, err));
-    return r < 0 || !crash ? r : add_event(st, o, "status_change", "PENDING", o->why, err);
+    return r < 0 || !crash ? r : tell(st, o, "PENDING", o->why, err);
 }
 
 static int run_settle(struct op *op, struct tr_store *st, struct tr_err *err)
@@ -231,23 +221,6 @@ static int64_t millionths(const json_t *score)
     return d > -1e9 && d < 1e9 ? llround(d * 1e6) : 0;
 }
 
-static json_t *slim_result(json_t *result)
-{
-    json_t *slim = json_copy(result);
-
-    if (!slim)
-        return NULL;
-    static const char *const large[] = {"cases", "groups", "run"};
-    for (size_t i = 0; i < TR_ARRAY_LEN(large); i++)
-        (void)json_object_del(slim, large[i]);
-    json_t *compile = json_copy(json_object_get(slim, "compile"));
-    if (compile) {
-        (void)json_object_del(compile, "log");
-        (void)json_object_set_new(slim, "compile", compile);
-    }
-    return slim;
-}
-
 void settle_result(struct judge *g, struct run *r, const json_t *message)
 {
     struct settle_op *o = new_op(g->ctl, g, r, BY_RESULT);
@@ -261,8 +234,10 @@ void settle_result(struct judge *g, struct run *r, const json_t *message)
     o->time_ms = json_integer_value(json_object_get(result, "time_ms"));
     o->memory_kb = json_integer_value(json_object_get(result, "memory_kb"));
     o->result = json_dumps(result, JSON_COMPACT);
-    o->slim = slim_result(result);
-    if (!o->result) {
+    o->slim = tr_result_slim(result);
+    tr_result_brief(result, o->brief);
+    if (!o->result || !o->slim) { /* the judge keeps it and presents it again */
+        o->op.result = tr_fail(&o->op.err, TR_E_NOMEM, 0, "no memory for a result");
         settle_done(&o->op);
         return;
     }

@@ -19,11 +19,20 @@
 #include "controller/ctl.h"
 
 enum {
-    TRIES = 6 /* of an operation that somebody waits for: about a second */
+    TRIES = 6 /* about a second */
 };
+
+#define AGAIN_US INT64_C(200000)
 
 struct lane {
     struct op *first, *last;
+};
+
+enum {
+    URGENT,
+    NORMAL,
+    AGAIN, /* must happen and could not: asked again every AGAIN_US, between the others */
+    LANES
 };
 
 struct worker {
@@ -31,16 +40,17 @@ struct worker {
     pthread_t thread;
     pthread_mutex_t lock; /* guards lanes and stopping */
     pthread_cond_t some;
-    struct lane lanes[2];
+    struct lane lanes[LANES];
+    int64_t again_us; /* when AGAIN is due */
     size_t waiting;
     bool stopping;
+    atomic_bool alive; /* the database took the last operation */
     struct tr_store *st;
 };
 
 struct storage {
     struct ctl *ctl;
     struct worker writer, reader;
-    atomic_bool alive;
 };
 
 /* ---------------------------------------------------------------- lists */
@@ -68,24 +78,53 @@ static struct op *pop(struct lane *l)
     return op;
 }
 
+static void add(struct worker *w, struct op *op, int lane)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    push(&w->lanes[lane], op);
+    w->waiting++;
+    (void)pthread_cond_signal(&w->some);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+/* The lane to take from, or NULL: nothing to do yet. */
+static struct lane *next_lane(struct worker *w)
+{
+    if (w->lanes[AGAIN].first && (w->stopping || tr_clock_mono_us() >= w->again_us))
+        return &w->lanes[AGAIN];
+    for (int i = URGENT; i <= NORMAL; i++)
+        if (w->lanes[i].first)
+            return &w->lanes[i];
+    return NULL;
+}
+
+static void wait_for_some(struct worker *w)
+{
+    const struct timespec until = {.tv_sec = w->again_us / 1000000,
+                                   .tv_nsec = w->again_us % 1000000 * 1000};
+
+    if (w->lanes[AGAIN].first)
+        (void)pthread_cond_timedwait(&w->some, &w->lock, &until);
+    else
+        (void)pthread_cond_wait(&w->some, &w->lock);
+}
+
 /* The next batch in the order of the lanes; one that goes alone goes alone. Waits for it. */
 static size_t take(struct worker *w, struct op **batch)
 {
+    struct lane *l;
     size_t n = 0;
 
     (void)pthread_mutex_lock(&w->lock);
-    while (!w->lanes[0].first && !w->lanes[1].first && !w->stopping)
-        (void)pthread_cond_wait(&w->some, &w->lock);
-    while (n < STORAGE_BATCH) {
-        struct lane *l = w->lanes[0].first ? &w->lanes[0] : &w->lanes[1];
-
-        if (!l->first || (n > 0 && l->first->alone))
-            break;
+    while (!next_lane(w) && !w->stopping)
+        wait_for_some(w);
+    while (n < STORAGE_BATCH && (l = next_lane(w)) && (n == 0 || !l->first->alone)) {
         batch[n++] = pop(l);
         w->waiting--;
         if (batch[n - 1]->alone)
             break;
     }
+    w->again_us = tr_clock_mono_us() + AGAIN_US;
     (void)pthread_mutex_unlock(&w->lock);
     return n;
 }
@@ -133,34 +172,45 @@ static bool is_stopping(struct worker *w)
     return stopping;
 }
 
-static void run_one(struct worker *w, struct op *op)
+/* False: it must happen, and cannot now. While the database is away or full everything is tried
+ * once only, so that whoever can be refused is not kept waiting by what cannot. */
+static bool run_one(struct worker *w, struct op *op)
 {
+    int most = atomic_load(&w->alive) ? TRIES : 1;
+
     for (int tries = 1;; tries++) {
+        bool plain = op->alone || op->lane == OP_READ;
+
         op->err = (struct tr_err)TR_ERR_INIT;
-        int r = op->alone || op->lane == OP_READ ? op->run(op, w->st, &op->err)
-                                                 : run_in_tx(w, &op, 1, &op->err);
-        if (r >= 0 && (op->alone || op->lane == OP_READ))
+        int r = plain ? op->run(op, w->st, &op->err) : run_in_tx(w, &op, 1, &op->err);
+        if (r < 0 || plain)
             op->result = r;
-        atomic_store(&w->s->alive, r >= 0 || !passing(r));
-        if (r >= 0)
-            return;
-        op->result = r;
-        if (!passing(r) || (!op->must && tries >= TRIES) || (op->must && is_stopping(w)))
-            return;
-        pause_ms(tries < 8 ? 10 << tries : 2000);
+        atomic_store(&w->alive, r >= 0 || !passing(r));
+        if (r >= 0 || !passing(r))
+            return true;
+        if (tries >= most)
+            return !op->must || is_stopping(w);
+        pause_ms(10 << tries);
     }
 }
 
-static void run_batch(struct worker *w, struct op **batch, size_t n)
+/* What has ended is moved to the front of the batch; how many that are. The rest waits again. */
+static size_t run_batch(struct worker *w, struct op **batch, size_t n)
 {
     struct tr_err err = TR_ERR_INIT;
+    size_t ended = 0;
 
     if (n > 1 && batch[0]->lane != OP_READ && run_in_tx(w, batch, n, &err) >= 0) {
-        atomic_store(&w->s->alive, true);
-        return;
+        atomic_store(&w->alive, true);
+        return n;
     }
-    for (size_t i = 0; i < n; i++)
-        run_one(w, batch[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (run_one(w, batch[i]))
+            batch[ended++] = batch[i];
+        else
+            add(w, batch[i], AGAIN);
+    }
+    return ended;
 }
 
 /* ---------------------------------------------------------------- the way back */
@@ -202,8 +252,9 @@ static void *work(void *arg)
 
         if (n == 0)
             return NULL;
-        run_batch(w, batch, n);
-        hand_back(w, batch, n);
+        size_t ended = run_batch(w, batch, n);
+        if (ended > 0)
+            hand_back(w, batch, ended);
     }
 }
 
@@ -214,8 +265,13 @@ static int start_worker(struct storage *s, struct worker *w, struct tr_err *err)
     struct tr_store_conf conf = {.url = s->ctl->conf.db, .worker_id = s->ctl->conf.controller_id};
 
     w->s = s;
+    atomic_store(&w->alive, true);
     (void)pthread_mutex_init(&w->lock, NULL);
-    (void)pthread_cond_init(&w->some, NULL);
+    pthread_condattr_t by;
+    (void)pthread_condattr_init(&by);
+    (void)pthread_condattr_setclock(&by, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&w->some, &by);
+    (void)pthread_condattr_destroy(&by);
     int r = tr_store_open(&conf, &w->st, err);
     if (r >= 0 && w == &s->writer)
         r = tr_store_migrate(w->st, -1, err);
@@ -246,7 +302,6 @@ int storage_start(struct ctl *ctl, struct storage **ret, struct tr_err *err)
     if (!s)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for the storage");
     s->ctl = ctl;
-    atomic_store(&s->alive, true);
     int r = start_worker(s, &s->writer, err);
     if (r >= 0)
         r = start_worker(s, &s->reader, err);
@@ -274,11 +329,7 @@ void storage_do(struct storage *s, struct op *op)
     struct worker *w = op->lane == OP_READ ? &s->reader : &s->writer;
 
     op->ctl = s->ctl;
-    (void)pthread_mutex_lock(&w->lock);
-    push(&w->lanes[op->lane == OP_NORMAL], op);
-    w->waiting++;
-    (void)pthread_cond_signal(&w->some);
-    (void)pthread_mutex_unlock(&w->lock);
+    add(w, op, op->lane == OP_NORMAL ? NORMAL : URGENT);
 }
 
 size_t storage_waiting(struct storage *s)
@@ -291,5 +342,5 @@ size_t storage_waiting(struct storage *s)
 
 bool storage_alive(struct storage *s)
 {
-    return atomic_load(&s->alive);
+    return atomic_load(&s->writer.alive) && atomic_load(&s->reader.alive);
 }

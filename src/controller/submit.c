@@ -15,7 +15,7 @@
 #include "controller/dispatch.h"
 #include "controller/judge_ws.h"
 #include "controller/metrics.h"
-#include "store/events.h"
+#include "store/tell.h"
 
 enum {
     ARENA_MAX = 40 * 1024 * 1024,
@@ -23,25 +23,19 @@ enum {
         1000 /* the submission counts its faults and crashes; the queue must not stop first */
 };
 
-static int add_event(struct tr_store *st, const char *submit_id, const char *status,
-                     int64_t generation, const struct spec *s, const char *message,
-                     struct tr_err *err)
+static int tell(struct tr_store *st, const struct submit_op *o, const char *status,
+                const char *message, struct tr_err *err)
 {
-    char when[TR_TIME_TEXT];
-    TR_CLEANUP(tr_json_unrefp)
-    json_t *j = json_pack("{s:s, s:s, s:s, s:I, s:s, s:s*}", "type", "status_change", "submit_id",
-                          submit_id, "status", status, "generation", (json_int_t)generation,
-                          "timestamp", tr_clock_text(tr_clock_real_us(), when), "message", message);
+    const struct spec *s = o->spec.task ? &o->spec : NULL; /* cancel and retry know the id only */
+    const struct tr_tell t = {.submit_id = o->submit_id,
+                              .status = status,
+                              .generation = o->generation,
+                              .problem = s ? s->problem : NULL,
+                              .language = s ? s->lang : NULL,
+                              .user = s ? s->user_name : NULL,
+                              .message = message};
 
-    if (j && s) {
-        (void)json_object_set_new(j, "problem", json_string(s->problem));
-        (void)json_object_set_new(j, "language", json_string(s->lang));
-        (void)json_object_set_new(j, "user", json_string(s->user_name));
-    }
-    tr_autofree char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
-    if (!text)
-        return tr_fail(err, TR_E_NOMEM, 0, "no memory for an event");
-    return tr_store_event_add(st, "status_change", submit_id, text, strlen(text), err);
+    return tr_store_tell(st, &t, err);
 }
 
 static int enqueue(struct tr_store *st, const struct spec *s, int64_t generation, int64_t *ret_job,
@@ -130,7 +124,7 @@ static int run_new_submission(struct op *op, struct tr_store *st, struct tr_err 
     if (r >= 0)
         r = tr_store_set_job(st, s->submit_id, job, err);
     if (r >= 0)
-        r = add_event(st, s->submit_id, "PENDING", 0, s, NULL, err);
+        r = tell(st, o, "PENDING", NULL, err);
     o->outcome = SUBMIT_NEW;
     (void)snprintf(o->submit_id, sizeof(o->submit_id), "%s", s->submit_id);
     (void)snprintf(o->status, sizeof(o->status), "PENDING");
@@ -164,6 +158,18 @@ static int forgive(int r)
     return r == TR_E_NOTFOUND || r == TR_E_LOST || r == TR_E_EXISTS ? 0 : r;
 }
 
+static int cancel(struct submit_op *o, struct tr_store *st, int64_t job, struct tr_err *err)
+{
+    int r = tr_store_cancel(st, o->submit_id, o->worker, err);
+
+    if (r >= 0 && job) /* by force: a running one is taken from its judge, whose fence is gone */
+        r = forgive(tq_cancel(tr_store_queue(st), job, 1, err));
+    if (r >= 0)
+        r = tell(st, o, "CANCELLED", o->worker, err);
+    (void)snprintf(o->status, sizeof(o->status), "CANCELLED");
+    return r < 0 ? r : 0;
+}
+
 static int run_cancel(struct op *op, struct tr_store *st, struct tr_err *err)
 {
     struct submit_op *o = (struct submit_op *)op;
@@ -172,13 +178,19 @@ static int run_cancel(struct op *op, struct tr_store *st, struct tr_err *err)
 
     if (r < 0 || o->outcome == SUBMIT_NOT_NOW)
         return r;
-    r = tr_store_cancel(st, o->submit_id, o->worker, err);
-    if (r >= 0 && job) /* by force: a running one is taken from its judge, whose fence is gone */
-        r = forgive(tq_cancel(tr_store_queue(st), job, 1, err));
-    if (r >= 0)
-        r = add_event(st, o->submit_id, "CANCELLED", o->generation, NULL, o->worker, err);
-    (void)snprintf(o->status, sizeof(o->status), "CANCELLED");
-    return r < 0 ? r : 0;
+    return cancel(o, st, job, err);
+}
+
+/* A dead letter that nobody wants; what lives is not touched. */
+static int run_discard(struct op *op, struct tr_store *st, struct tr_err *err)
+{
+    struct submit_op *o = (struct submit_op *)op;
+    int64_t job = 0;
+    int r = look(o, st, TR_MOVE_CANCEL, &job, err);
+
+    if (r >= 0 && strcmp(o->status, "DLQ") != 0)
+        o->outcome = SUBMIT_NOT_NOW;
+    return r < 0 || o->outcome == SUBMIT_NOT_NOW ? r : cancel(o, st, job, err);
 }
 
 static int run_rejudge(struct op *op, struct tr_store *st, struct tr_err *err)
@@ -200,7 +212,7 @@ static int run_rejudge(struct op *op, struct tr_store *st, struct tr_err *err)
     if (r >= 0)
         r = tr_store_set_job(st, o->submit_id, job, err);
     if (r >= 0)
-        r = add_event(st, o->submit_id, "PENDING", generation, s, "rejudge", err);
+        r = tell(st, o, "PENDING", "rejudge", err);
     (void)snprintf(o->status, sizeof(o->status), "PENDING");
     return r < 0 ? r : 0;
 }
@@ -217,7 +229,7 @@ static int run_retry(struct op *op, struct tr_store *st, struct tr_err *err)
     if (r >= 0)
         r = tq_retry(tr_store_queue(st), job, err);
     if (r >= 0)
-        r = add_event(st, o->submit_id, "PENDING", o->generation, NULL, "retried", err);
+        r = tell(st, o, "PENDING", "retried", err);
     (void)snprintf(o->status, sizeof(o->status), "PENDING");
     return r < 0 ? r : 0;
 }
@@ -281,6 +293,12 @@ void submit_cancel(struct ctl *ctl, const char *submit_id, const char *why,
                    void (*then)(struct submit_op *o), void *arg)
 {
     start(ctl, NULL, submit_id, run_cancel, why, then, arg);
+}
+
+void submit_discard(struct ctl *ctl, const char *submit_id, void (*then)(struct submit_op *o),
+                    void *arg)
+{
+    start(ctl, NULL, submit_id, run_discard, "given up by an operator", then, arg);
 }
 
 void submit_rejudge(struct ctl *ctl, struct spec *spec, void (*then)(struct submit_op *o),

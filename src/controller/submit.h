@@ -34,6 +34,9 @@ struct submit_op {
 void submit_new(struct ctl *ctl, struct spec *spec, void (*then)(struct submit_op *o), void *arg);
 void submit_cancel(struct ctl *ctl, const char *submit_id, const char *why,
                    void (*then)(struct submit_op *o), void *arg);
+/* DLQ → CANCELLED. */
+void submit_discard(struct ctl *ctl, const char *submit_id, void (*then)(struct submit_op *o),
+                    void *arg);
 /* The next generation, at low priority; `spec` is the old task pinned to the data of today. */
 void submit_rejudge(struct ctl *ctl, struct spec *spec, void (*then)(struct submit_op *o),
                     void *arg);

@@ -158,26 +158,19 @@ static int64_t number(const json_t *o, const char *name)
     return json_integer_value(json_object_get(o, name));
 }
 
-static const char *text(const json_t *o, const char *name)
-{
-    const char *t = json_string_value(json_object_get(o, name));
-
-    return t ? t : "";
-}
-
 static void on_result_frame(struct slot *s, const json_t *head, const char *body, size_t len)
 {
     struct tr_pool *p = s->pool;
-    const char *log_error = text(head, "log_error");
+    const char *log_error = tr_json_word(head, "log_error");
     struct tr_pool_result r = {
-        .verdict = text(head, "verdict"),
-        .lang = text(head, "lang"),
+        .verdict = tr_json_word(head, "verdict"),
+        .lang = tr_json_word(head, "lang"),
         .score = number(head, "score"),
         .time_ms = number(head, "time_ms"),
         .memory_kb = number(head, "memory_kb"),
         .compile_us = number(head, "compile_us"),
         .judged_us = number(head, "judged_us"),
-        .fault = text(head, "fault"),
+        .fault = tr_json_word(head, "fault"),
         .late = json_is_true(json_object_get(head, "late")),
         .log_error = *log_error ? log_error : NULL,
         .json = body,
@@ -200,7 +193,7 @@ static void on_fault_frame(struct slot *s, const json_t *head)
     (void)uv_timer_stop(&s->pause);
     s->state = SLOT_IDLE;
     if (user)
-        p->conf.events.fault(p->conf.events.arg, user, text(head, "error"),
+        p->conf.events.fault(p->conf.events.arg, user, tr_json_word(head, "error"),
                              json_is_true(json_object_get(head, "final")));
     room(p);
 }
@@ -224,7 +217,7 @@ static bool understood(struct slot *s, const struct tr_frame *f)
     }
     if (f->type == TR_FRAME_BROKEN) {
         if (s->failures == 0)
-            p->conf.events.broken(p->conf.events.arg, text(head, "error"));
+            p->conf.events.broken(p->conf.events.arg, tr_json_word(head, "error"));
         s->said_why = true;
         return true;
     }

@@ -2,8 +2,9 @@
  *
  * logs.c - the thread that keeps logs. Its queue is the spool folder itself: a run's folder is
  * "new-…" while the slot writes and "done-…" when it is complete, so that nothing is forgotten when
- * the worker dies. The file "submit_id" in it says whose logs they are: ids may hold characters
- * that a folder's name may not.
+ * the worker dies. A folder that is still "new-…" when no living process uses the spool becomes
+ * "orphan-…": only the database knows whether its run was the one that counts. The file "submit_id"
+ * in it says whose logs they are: ids may hold characters that a folder's name may not.
  */
 #include "sink/logs.h"
 
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/parse.h"
 #include "base/rand.h"
 #include "net/url.h"
 
@@ -37,6 +40,7 @@ struct tr_logs {
     struct tr_logs_conf conf;
     struct tr_url url;
     int folder_fd, spool_fd;
+    bool sole; /* nobody else used the spool when we opened it */
     struct tr_http *http;
     struct tr_s3 *s3;
     pthread_t thread;
@@ -171,17 +175,24 @@ static bool stopping(struct tr_logs *l)
     return stop;
 }
 
-/* All that is complete; how many could not be kept now. */
-static size_t pass(struct tr_logs *l)
+static DIR *list_spool(struct tr_logs *l)
 {
     int copy = openat(l->spool_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = copy < 0 ? NULL : fdopendir(copy);
+
+    if (!d)
+        tr_close(&copy);
+    return d;
+}
+
+/* All that is complete; how many could not be kept now. */
+static size_t pass(struct tr_logs *l)
+{
+    DIR *d = list_spool(l);
     size_t left = 0;
 
-    if (!d) {
-        tr_close(&copy);
+    if (!d)
         return 1;
-    }
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
     for (const struct dirent *e; (e = readdir(d)) != NULL;) {
         struct tr_err err = TR_ERR_INIT;
@@ -254,6 +265,27 @@ static int open_target(struct tr_logs *l, struct tr_err *err)
     return l->folder_fd < 0 ? tr_fail(err, TR_E_IO, errno, "open '%s' for logs", store) : 0;
 }
 
+/* Everybody who uses a spool holds a shared lock on it, which the kernel takes away at his death.
+ */
+static void set_orphans_aside(struct tr_logs *l)
+{
+    DIR *d = flock(l->spool_fd, LOCK_EX | LOCK_NB) == 0 ? list_spool(l) : NULL;
+
+    l->sole = d != NULL;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
+    for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        char to[PATH_BYTES];
+
+        if (strncmp(e->d_name, "new-", 4) != 0)
+            continue;
+        (void)snprintf(to, sizeof(to), "orphan-%s", e->d_name + 4);
+        (void)renameat(l->spool_fd, e->d_name, l->spool_fd, to);
+    }
+    if (d)
+        (void)closedir(d);
+    (void)flock(l->spool_fd, LOCK_SH);
+}
+
 static int open_spool(struct tr_logs *l, struct tr_err *err)
 {
     int r = tr_fs_mkdirs(AT_FDCWD, l->conf.spool, 0700, err);
@@ -261,7 +293,10 @@ static int open_spool(struct tr_logs *l, struct tr_err *err)
     if (r < 0)
         return tr_fail_wrap(err, "spool folder");
     l->spool_fd = open(l->conf.spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return l->spool_fd < 0 ? tr_fail(err, TR_E_IO, errno, "open '%s'", l->conf.spool) : 0;
+    if (l->spool_fd < 0)
+        return tr_fail(err, TR_E_IO, errno, "open '%s'", l->conf.spool);
+    set_orphans_aside(l);
+    return 0;
 }
 
 int tr_logs_open(const struct tr_logs_conf *conf, struct tr_logs **ret, struct tr_err *err)
@@ -331,15 +366,28 @@ char *tr_logs_folder(struct tr_logs *l, const char *submit_id, int64_t run_lease
     return path;
 }
 
+/* A folder that we gave out, as a name in the spool; NULL: it is none of ours. `ret_rest` is what
+ * follows the word before the first '-'. */
+static const char *given_out(const char *folder, const char **ret_rest)
+{
+    const char *name = strrchr(folder, '/');
+
+    name = name ? name + 1 : "";
+    if (strncmp(name, "new-", 4) != 0 && strncmp(name, "orphan-", 7) != 0)
+        return NULL;
+    *ret_rest = strchr(name, '-') + 1;
+    return name;
+}
+
 void tr_logs_keep(struct tr_logs *l, const char *folder)
 {
     char done[PATH_BYTES];
-    const char *name = strrchr(folder, '/');
+    const char *rest, *name = given_out(folder, &rest);
 
-    if (!name || strncmp(name, "/new-", 5) != 0)
+    if (!name)
         return;
-    (void)snprintf(done, sizeof(done), "done-%s", name + 5);
-    if (renameat(l->spool_fd, name + 1, l->spool_fd, done) < 0)
+    (void)snprintf(done, sizeof(done), "done-%s", rest);
+    if (renameat(l->spool_fd, name, l->spool_fd, done) < 0)
         return;
     (void)pthread_mutex_lock(&l->lock);
     l->more = true;
@@ -349,10 +397,43 @@ void tr_logs_keep(struct tr_logs *l, const char *folder)
 
 void tr_logs_drop(struct tr_logs *l, const char *folder)
 {
-    const char *name = strrchr(folder, '/');
+    const char *rest, *name = given_out(folder, &rest);
 
-    if (name && !strncmp(name, "/new-", 5))
-        (void)tr_fs_remove_tree(l->spool_fd, name + 1, NULL);
+    if (name)
+        (void)tr_fs_remove_tree(l->spool_fd, name, NULL);
+}
+
+static void one_orphan(struct tr_logs *l, const char *name, tr_logs_orphan_fn fn, void *arg)
+{
+    TR_CLEANUP(tr_buf_done) struct tr_buf id = {0};
+    tr_autoclose int dirfd = openat(l->spool_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *lease = strrchr(name, '-') + 1;
+    char folder[PATH_BYTES];
+    int64_t n = 0;
+
+    (void)snprintf(folder, sizeof(folder), "%s/%s", l->conf.spool, name);
+    if (dirfd < 0 || read_id(dirfd, &id, NULL) < 0 || id.len == 0 ||
+        tr_parse_i64(lease, 0, INT64_MAX, &n, NULL) < 0)
+        tr_logs_drop(l, folder); /* its worker died while it made it */
+    else
+        fn(arg, folder, id.data, n);
+}
+
+size_t tr_logs_orphans(struct tr_logs *l, tr_logs_orphan_fn fn, void *arg)
+{
+    DIR *d = l->sole ? list_spool(l) : NULL;
+    size_t n = 0;
+
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
+    for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (strncmp(e->d_name, "orphan-", 7) != 0)
+            continue;
+        one_orphan(l, e->d_name, fn, arg);
+        n++;
+    }
+    if (d)
+        (void)closedir(d);
+    return n;
 }
 
 void tr_logs_counts(struct tr_logs *l, struct tr_logs_counts *ret)

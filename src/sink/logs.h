@@ -9,6 +9,7 @@
 #ifndef SINK_LOGS_H
 #define SINK_LOGS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -42,6 +43,13 @@ char *tr_logs_folder(struct tr_logs *l, const char *submit_id, int64_t run_lease
 void tr_logs_keep(struct tr_logs *l, const char *folder);
 /* It is not wanted: remove it. */
 void tr_logs_drop(struct tr_logs *l, const char *folder);
+
+/* Folders of runs whose worker died before it said whether they are wanted: fn() is called for
+ * each, and tr_logs_keep() or tr_logs_drop() decides, now or later. None while another living
+ * process uses the same spool: they may be its own. How many there were. */
+typedef void (*tr_logs_orphan_fn)(void *arg, const char *folder, const char *submit_id,
+                                  int64_t run_lease);
+size_t tr_logs_orphans(struct tr_logs *l, tr_logs_orphan_fn fn, void *arg);
 
 void tr_logs_counts(struct tr_logs *l, struct tr_logs_counts *ret);
 

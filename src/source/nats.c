@@ -88,7 +88,7 @@ static void tell(void *arg)
 static void on_news(void *arg, enum tr_nats_event what, const char *text)
 {
     struct src *s = arg;
-    struct news *n = malloc(sizeof(*n));
+    struct news *n = atomic_load(&s->deaf) ? NULL : malloc(sizeof(*n));
 
     if (!n)
         return;
@@ -182,6 +182,8 @@ static int read_consumer(struct src *s, struct tr_err *err)
     int r = tr_js_askf(s->nats, NULL, &info, NULL, err, "CONSUMER.INFO.%s.%.64s", TR_STREAM_TASKS,
                        s->conf.consumer);
 
+    if (r == TR_E_NOTFOUND) /* somebody may be about to provision it */
+        r = err->code = TR_E_RETRY;
     if (r < 0)
         return r;
     const json_t *c = json_object_get(info, "config");
@@ -201,6 +203,7 @@ static void src_free(struct tr_source *base)
 
     s->closing = true;
     tr_pool_close(s->pool); /* runs the loop: everything else is still there */
+    atomic_store(&s->deaf, true);
     if (s->nats)
         watch_close(s);
     out_close(s);
@@ -278,6 +281,7 @@ int tr_source_nats_open(const struct tr_source_host *host, const struct tr_sourc
         return r;
     }
     start_timers(s);
+    orphans_look(s);
     src_say(s, TR_SUBJECT_EVENTS ".system", event_system(s, "worker_up", s->backlog));
     *ret = &s->base;
     return 0;

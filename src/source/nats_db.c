@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/brief.h"
 #include "codec/json.h"
 #include "source/nats_private.h"
 
@@ -25,6 +26,7 @@ struct op {
     json_t *event, *duplicates;
     char *text; /* the event as the row keeps it */
     struct tr_verdict_row verdict;
+    char brief[TR_BRIEF_MAX];
     char verdict_id[8];
     char other[TR_STORE_SUBMIT_ID_MAX + 1];
 };
@@ -120,11 +122,6 @@ static int run_start(struct tr_store *st, struct tr_dbop *db, struct tr_err *err
         return r;
     if (op->other[0])
         return is_duplicate(st, op, err);
-    if (r == TR_INSERT_NEW) {
-        r = tr_store_carried(st, d->env.submit_id, d->row.subject, (int64_t)d->seq, err);
-        if (r < 0)
-            return r;
-    }
     r = tr_store_start(st, d->env.submit_id, d->env.generation, op->lease_us, &op->run, err);
     if (r >= 0)
         r = start_again(st, op, r, err);
@@ -197,11 +194,12 @@ static int run_finish(struct tr_store *st, struct tr_dbop *db, struct tr_err *er
     struct tr_arena arena;
     int r = tr_store_finish(st, op->d->env.submit_id, op->run.run_lease, &op->verdict, err);
 
-    if (r < 0)
+    json_decref(op->duplicates);
+    op->duplicates = NULL;
+    if (r < 0 || r == TR_MOVED)
         return r;
     tr_arena_init(&arena, ARENA_MAX);
     r = tr_store_duplicates(st, op->d->env.submit_id, &arena, &list, err);
-    json_decref(op->duplicates);
     op->duplicates = json_array();
     for (size_t i = 0; r >= 0 && i < list.count; i++)
         (void)json_array_append_new(op->duplicates, json_string(list.rows[i].submit_id));
@@ -226,12 +224,14 @@ void db_finish(struct delivery *d, const struct tr_pool_result *r, json_t *event
     op->event = event;
     op->text = json_dumps(event, JSON_COMPACT);
     (void)snprintf(op->verdict_id, sizeof(op->verdict_id), "%s", r->verdict);
+    tr_result_brief(json_object_get(event, "result"), op->brief);
     op->verdict = (struct tr_verdict_row){.verdict = op->verdict_id,
                                           .score = r->score,
                                           .time_ms = r->time_ms,
                                           .memory_kb = r->memory_kb,
                                           .result = op->text,
-                                          .result_len = op->text ? strlen(op->text) : 0};
+                                          .result_len = op->text ? strlen(op->text) : 0,
+                                          .brief = *op->brief ? op->brief : NULL};
     tr_dbthread_do(d->src->db, &op->db);
 }
 

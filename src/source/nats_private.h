@@ -9,6 +9,7 @@
  *   nats_out.c    the thread that publishes and settles
  *   nats_event.c  the JSON of events
  *   nats_watch.c  watchdog, backlog, advisories
+ *   nats_orphan.c logs of workers that died
  */
 #ifndef SOURCE_NATS_PRIVATE_H
 #define SOURCE_NATS_PRIVATE_H
@@ -16,6 +17,7 @@
 #include <jansson.h>
 #include <nats/nats.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -75,6 +77,7 @@ struct src {
     bool watching, alarmed;
     int64_t backlog;
     bool draining, ended, closing;
+    atomic_bool deaf; /* the loop will not run again: threads of the library hand nothing over */
     int64_t drain_until_us;
 };
 
@@ -163,6 +166,9 @@ void event_id(const struct delivery *d, const char *what, char *out, size_t size
 int watch_open(struct src *s, struct tr_err *err);
 void watch_close(struct src *s);
 void watch_look(struct src *s);
+
+/* ---- nats_orphan.c ---- */
+void orphans_look(struct src *s);
 
 /* Publish and do not wait: for what may be lost. */
 void src_say(struct src *s, const char *subject, char *bytes);

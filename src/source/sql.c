@@ -37,7 +37,7 @@ static void give_waiting(struct sql_source *s)
     while (s->waiting && tr_pool_free(s->pool) > 0) {
         struct sql_task *t = s->waiting;
         struct tr_err err = TR_ERR_INIT;
-        int r = tr_pool_give(s->pool, t, t->task, t->task_len, NULL, &err);
+        int r = tr_pool_give(s->pool, t, t->task, t->task_len, t->spool, &err);
 
         if (r == TR_E_BUSY)
             return;

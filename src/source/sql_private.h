@@ -29,6 +29,7 @@ struct sql_task {
     struct sql_source *s;
     const char *task;
     size_t task_len;
+    char *spool;           /* folder for its logs, or NULL */
     bool given, cancelled; /* the loop's */
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -14,9 +14,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "codec/brief.h"
 #include "codec/json.h"
 #include "source/sql_private.h"
-#include "store/events.h"
+#include "store/tell.h"
 
 enum {
     ARENA_MAX = 48 << 20,
@@ -39,6 +40,8 @@ struct sql_run {
     bool whole; /* the payload is the task itself */
     bool heavy;
     struct tr_start start;
+    json_t *slim; /* with a verdict: the result as events tell it */
+    int64_t score;
     const char *task;
     size_t task_len;
     int64_t renew_at_us;
@@ -91,28 +94,19 @@ static int read_payload(struct sql_run *w, struct tr_err *err)
 
 /* --- transactions ---------------------------------------------------------------------------- */
 
-static int tell(struct sql_run *w, const char *type, const char *status, const char *message,
-                json_t *result, int64_t score, struct tr_err *err)
+static int tell(struct sql_run *w, const char *status, const char *message, struct tr_err *err)
 {
-    char when[TR_TIME_TEXT];
-    TR_CLEANUP(tr_json_unrefp)
-    json_t *j =
-        json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s*}", "type", type, "submit_id",
-                  w->submit_id, "status", status, "generation", (json_int_t)w->start.generation,
-                  "worker_id", w->s->host->worker_id, "problem", w->problem, "language", w->lang,
-                  "timestamp", tr_clock_text(tr_clock_real_us(), when), "message", message);
+    const struct tr_tell t = {.submit_id = w->submit_id,
+                              .status = status,
+                              .generation = w->start.generation,
+                              .worker_id = w->s->host->worker_id,
+                              .problem = w->problem,
+                              .language = w->lang,
+                              .message = message,
+                              .result = w->slim,
+                              .score = w->score};
 
-    if (j && result) {
-        json_t *slim = json_copy(result);
-
-        (void)json_object_del(slim, "cases");
-        (void)json_object_set_new(j, "result", slim);
-        (void)json_object_set_new(j, "score", json_real((double)score / 1e6));
-    }
-    tr_autofree char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
-    if (!text)
-        return tr_fail(err, TR_E_NOMEM, 0, "no memory for an event");
-    return tr_store_event_add(w->st, type, w->submit_id, text, strlen(text), err);
+    return tr_store_tell(w->st, &t, err);
 }
 
 static int insert_row(struct sql_run *w, struct tr_err *err)
@@ -163,7 +157,7 @@ static int start_in(struct sql_run *w, struct tr_err *err)
     size_t result_len = 0;
     r = tr_store_texts(w->st, w->submit_id, &w->arena, &w->task, &w->task_len, &result, &result_len,
                        err);
-    return r < 0 ? r : tell(w, "status_change", "RUNNING", NULL, NULL, 0, err);
+    return r < 0 ? r : tell(w, "RUNNING", NULL, err);
 }
 
 /* Run `step` in a transaction of its own; again when that is what the database asks for. */
@@ -183,7 +177,7 @@ static int in_tx(struct sql_run *w, int (*step)(struct sql_run *w, struct tr_err
             r = said;
         }
         tr_store_rollback(w->st);
-        /* Unsure of a commit: the same step again finds its row moved, and says LOST. */
+        /* Unsure of a commit: the same step again finds out what became of it. */
         int class = tr_err_class(r);
         if (class != TR_E_RETRY && class != TR_E_ABORT && class != TR_E_UNSURE)
             break;
@@ -211,32 +205,33 @@ static int finish(struct sql_run *w, struct tr_err *err)
     tr_autofree char *text = json_dumps(result, JSON_COMPACT);
     if (!text)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for a result");
+    char brief[TR_BRIEF_MAX];
+    tr_result_brief(result, brief);
+    json_decref(w->slim); /* of a try before */
+    w->slim = tr_result_slim(result);
+    w->score = t->score;
+    if (!w->slim)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory for a result");
     struct tr_verdict_row v = {.verdict = t->verdict,
                                .score = t->score,
                                .time_ms = t->time_ms,
                                .memory_kb = t->memory_kb,
                                .result = text,
-                               .result_len = strlen(text)};
+                               .result_len = strlen(text),
+                               .brief = *brief ? brief : NULL};
     r = tr_store_finish(w->st, w->submit_id, w->start.run_lease, &v, err);
+    if (r == TR_MOVED_BEFORE)
+        return 0;
     if (r >= 0)
         r = tq_ack(tr_store_queue(w->st), w->job->ref, t->verdict, strlen(t->verdict), err);
-    return r < 0 ? r : tell(w, "result", "FINISHED", NULL, result, t->score, err);
-}
-
-/* 5, 10, 30 s; heavy 10, 30, 60 s (DESIGN §1). */
-static int64_t delay_of(const struct sql_run *w)
-{
-    static const int64_t light[] = {5, 10, 30}, heavy[] = {10, 30, 60};
-    size_t i = w->start.retry_count < 3 ? (size_t)w->start.retry_count : 2;
-
-    return (w->heavy ? heavy[i] : light[i]) * 1000000;
+    return r < 0 ? r : tell(w, "FINISHED", NULL, err);
 }
 
 static int fault(struct sql_run *w, struct tr_err *err)
 {
     struct sql_task *t = &((struct ending *)w)->t;
     tq *q = tr_store_queue(w->st);
-    int64_t delay = delay_of(w);
+    int64_t delay = tr_store_fault_delay_us(w->heavy, w->start.retry_count);
     int r = tr_store_fault(w->st, w->submit_id, w->start.run_lease, t->why, delay,
                            t->final ? 0 : TR_STORE_RETRIES, err);
 
@@ -245,15 +240,14 @@ static int fault(struct sql_run *w, struct tr_err *err)
     bool dead = r == TR_FAULT_DEAD;
     r = dead ? tq_bury(q, w->job->ref, t->why, strlen(t->why), err)
              : tq_nack(q, w->job->ref, delay, t->why, strlen(t->why), err);
-    return r < 0 ? r
-                 : tell(w, "status_change", dead ? "DLQ" : "SYSTEM_ERROR", t->why, NULL, 0, err);
+    return r < 0 ? r : tell(w, dead ? "DLQ" : "SYSTEM_ERROR", t->why, err);
 }
 
 static int give_back(struct sql_run *w, struct tr_err *err)
 {
     int r = tr_store_release(w->st, w->submit_id, w->start.run_lease, false, err);
 
-    return r < 0 ? r : tq_release(tr_store_queue(w->st), w->job->ref, err);
+    return r != TR_MOVED ? r : tq_release(tr_store_queue(w->st), w->job->ref, err);
 }
 
 static int cancel(struct sql_run *w, struct tr_err *err)
@@ -263,7 +257,7 @@ static int cancel(struct sql_run *w, struct tr_err *err)
 
     if (r >= 0)
         r = tq_discard(tr_store_queue(w->st), w->job->ref, why, sizeof(why) - 1, err);
-    return r < 0 ? r : tell(w, "status_change", "CANCELLED", why, NULL, 0, err);
+    return r < 0 ? r : tell(w, "CANCELLED", why, err);
 }
 
 /* A judge error is a fault of the problem or of ours: what its result says about it. */
@@ -323,6 +317,18 @@ static int not_now(struct sql_run *w, int started)
     return started == TR_START_DEAD || started == TR_START_WORN_OUT ? TQ_BURY : TQ_DISCARD;
 }
 
+/* Logs are kept where there is a verdict, as the other sources do. */
+static void end_logs(struct sql_run *w, struct sql_task *t, bool keep)
+{
+    struct tr_logs *logs = w->s->host->logs;
+
+    if (t->spool && keep)
+        tr_logs_keep(logs, t->spool);
+    else if (t->spool)
+        tr_logs_drop(logs, t->spool);
+    free(t->spool);
+}
+
 static int judge_and_settle(struct ending *e)
 {
     struct sql_run *w = &e->w;
@@ -332,6 +338,8 @@ static int judge_and_settle(struct ending *e)
     e->t.s = w->s;
     e->t.task = w->task;
     e->t.task_len = w->task_len;
+    if (w->s->host->logs)
+        e->t.spool = tr_logs_folder(w->s->host->logs, w->submit_id, w->start.run_lease);
     w->renew_at_us = tr_clock_mono_us() + w->s->conf.lease_us / 3;
     (void)pthread_mutex_init(&e->t.lock, NULL);
     (void)pthread_cond_init(&e->t.changed, NULL);
@@ -341,6 +349,7 @@ static int judge_and_settle(struct ending *e)
         tr_log_err(r == TR_E_LOST ? TR_LOG_INFO : TR_LOG_WARN, &submit, &err);
     else if (e->t.end == SQL_FAULT || e->t.end == SQL_DIED)
         tr_log(TR_LOG_WARN, &submit, "fault: %s", e->t.why);
+    end_logs(w, &e->t, r >= 0 && w->slim);
     (void)pthread_cond_destroy(&e->t.changed);
     (void)pthread_mutex_destroy(&e->t.lock);
     free(e->t.json);
@@ -371,6 +380,7 @@ int sql_handle(struct tq_run *run, const struct tq_job *job, void *user)
     }
     if (r < 0)
         tr_log_err(TR_LOG_WARN, s->host->log, &err);
+    json_decref(e.w.slim);
     json_decref(e.w.payload);
     tr_arena_done(&e.w.arena);
     return end;

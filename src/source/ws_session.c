@@ -13,16 +13,9 @@
 #include "codec/json.h"
 #include "source/ws_private.h"
 
-static const char *text_of(const json_t *o, const char *name)
-{
-    const char *text = json_string_value(json_object_get(o, name));
-
-    return text ? text : "";
-}
-
 static void on_challenge(struct tr_ws_source *s, const json_t *m)
 {
-    const char *nonce = text_of(m, "nonce");
+    const char *nonce = tr_json_word(m, "nonce");
 
     if (json_integer_value(json_object_get(m, "protocol")) != WS_PROTOCOL) {
         tr_ws_fatal_(s, TR_E_UNSUPPORTED, "the controller speaks another version of the protocol");
@@ -44,7 +37,8 @@ static void on_welcome(struct tr_ws_source *s, const json_t *m)
                                  .judge_id = s->conf.judge_id};
     json_int_t beat_ms = json_integer_value(json_object_get(m, "heartbeat_ms"));
 
-    if (!s->challenge[0] || !tr_judge_check_controller(&s->conf.key, &talk, text_of(m, "proof"))) {
+    if (!s->challenge[0] ||
+        !tr_judge_check_controller(&s->conf.key, &talk, tr_json_word(m, "proof"))) {
         tr_ws_fatal_(s, TR_E_DENIED,
                      "the controller could not prove that it knows this judge's key: "
                      "is somebody else at its address?");
@@ -59,7 +53,7 @@ static void on_welcome(struct tr_ws_source *s, const json_t *m)
     s->answered = s->beats;
     s->heartbeat_us = beat_ms > 0 && beat_ms < 3600 * 1000 ? beat_ms * 1000 : 5 * 1000 * 1000;
     s->beat_at = tr_clock_mono_us() + s->heartbeat_us;
-    (void)snprintf(s->credential, sizeof(s->credential), "%s", text_of(m, "credential"));
+    (void)snprintf(s->credential, sizeof(s->credential), "%s", tr_json_word(m, "credential"));
     tr_ws_say_ready_(s);
     if (s->events.connected)
         s->events.connected(s->events.arg, s->conf.controllers[s->controller]);
@@ -77,7 +71,7 @@ static void adopt(struct tr_ws_source *s, const json_t *o)
     if (!t || t->session == s->session)
         return;
     t->run_lease = json_integer_value(next);
-    (void)snprintf(t->ticket, sizeof(t->ticket), "%s", text_of(o, "ticket"));
+    (void)snprintf(t->ticket, sizeof(t->ticket), "%s", tr_json_word(o, "ticket"));
     t->session = s->session;
     if (t->state == WS_T_DONE)
         tr_ws_say_outcome_(t);
@@ -156,10 +150,10 @@ static void on_cancel(struct tr_ws_source *s, const json_t *m)
 /* These two end the judge; after the others it comes back. */
 static void on_bye(struct tr_ws_source *s, const json_t *m)
 {
-    const char *code = text_of(m, "code");
+    const char *code = tr_json_word(m, "code");
     char why[300];
 
-    (void)snprintf(why, sizeof(why), "%s", text_of(m, "message"));
+    (void)snprintf(why, sizeof(why), "%s", tr_json_word(m, "message"));
     if (strcmp(code, "replaced") == 0) {
         (void)snprintf(why, sizeof(why),
                        "another judge connected as '%s': give one of them another --worker-id",
@@ -178,12 +172,12 @@ static void on_error(struct tr_ws_source *s, const json_t *m)
 {
     char why[400];
 
-    (void)snprintf(why, sizeof(why), "the controller says %s: %s", text_of(m, "code"),
-                   text_of(m, "message"));
+    (void)snprintf(why, sizeof(why), "the controller says %s: %s", tr_json_word(m, "code"),
+                   tr_json_word(m, "message"));
     if (s->state == WS_LIVE)
         return; /* about one message; its connection stays */
-    if (!s->was_live && strcmp(text_of(m, "code"), "auth_timeout") != 0 &&
-        strcmp(text_of(m, "code"), "not_ready") != 0) {
+    if (!s->was_live && strcmp(tr_json_word(m, "code"), "auth_timeout") != 0 &&
+        strcmp(tr_json_word(m, "code"), "not_ready") != 0) {
         tr_ws_fatal_(s, TR_E_DENIED, why);
         return;
     }
@@ -216,7 +210,7 @@ void tr_ws_hear_(struct tr_ws_source *s, const char *bytes, size_t len)
         tr_ws_give_up_(s, 1007);
         return;
     }
-    const char *type = text_of(m, "type");
+    const char *type = tr_json_word(m, "type");
     for (size_t i = 0; i < TR_ARRAY_LEN(MESSAGES); i++) {
         bool early = s->state != WS_LIVE;
 

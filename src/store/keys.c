@@ -4,8 +4,6 @@
  */
 #include "store/keys.h"
 
-#include <string.h>
-
 #include "store/private.h"
 
 struct keying {
@@ -50,54 +48,28 @@ int tr_store_key_used(struct tr_store *st, const char *key_id, struct tr_err *er
     return ts_run(st, change_op, &k, err);
 }
 
-struct listing {
-    struct tr_arena *arena;
-    struct tr_key_row *rows;
-    size_t count, cap;
-};
-
-static int key_row(void *arg, const struct tq_val *c, int ncols)
+static int fill(void *row, const struct tq_val *c, struct tr_arena *a)
 {
-    struct listing *l = arg;
+    struct tr_key_row *k = row;
 
-    if (l->count == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 16;
-        struct tr_key_row *more = tr_arena_array(l->arena, cap, sizeof(*more));
-
-        if (!more)
-            return TR_E_NOMEM;
-        if (l->count)
-            memcpy(more, l->rows, l->count * sizeof(*more));
-        l->rows = more;
-        l->cap = cap;
-    }
-    l->rows[l->count++] = (struct tr_key_row){
-        .key_id = ts_val_text(l->arena, &c[0]),
-        .role = ts_val_text(l->arena, &c[1]),
-        .name = ts_val_text(l->arena, &c[2]),
-        .secret_hash = ts_val_text(l->arena, &c[3]),
-        .server_key = ts_val_text(l->arena, &c[4]),
+    *k = (struct tr_key_row){
+        .key_id = ts_val_text(a, &c[0]),
+        .role = ts_val_text(a, &c[1]),
+        .name = ts_val_text(a, &c[2]),
+        .secret_hash = ts_val_text(a, &c[3]),
+        .server_key = ts_val_text(a, &c[4]),
         .created_us = ts_val_int(&c[5]),
         .used_us = ts_val_int(&c[6]),
         .revoked_us = ts_val_int(&c[7]),
     };
-    return l->rows[l->count - 1].server_key ? 0 : TR_E_NOMEM;
-}
-
-static int list_op(struct tr_store *st, void *arg, struct tr_err *err)
-{
-    struct listing *l = arg;
-
-    l->count = 0;
-    int64_t r = ts_exec(st, TS_KEY_LIST, TS_NO_MOVE, NULL, 0, key_row, l, err);
-    return r < 0 ? (int)r : 0;
+    return k->server_key ? 0 : TR_E_NOMEM;
 }
 
 int tr_store_key_list(struct tr_store *st, struct tr_arena *arena, struct tr_key_row **ret,
                       size_t *ret_count, struct tr_err *err)
 {
-    struct listing l = {.arena = arena};
-    int r = ts_run(st, list_op, &l, err);
+    struct ts_listing l = {TS_KEY_LIST, sizeof(struct tr_key_row), fill, arena, NULL, 0, 0};
+    int r = ts_list(st, &l, err);
 
     if (r < 0)
         return r;

@@ -3,7 +3,7 @@
  * moves.c - everything that happens to a submission after its start, each one conditional update.
  *
  * An update that matches no row is looked into: a move that has happened already by the very same
- * run (its commit's answer was lost) is a success, everything else is TR_E_LOST.
+ * run (its commit's answer was lost) is TR_MOVED_BEFORE, everything else is TR_E_LOST.
  */
 #include <string.h>
 
@@ -44,7 +44,7 @@ static int no_row(struct tr_store *st, const struct moving *m, struct tr_err *er
     if (r >= 0) {
         bool done = m->run_lease >= 0 && s.run_lease == m->run_lease && m->move != TR_MOVE_RENEW &&
                     s.status == tr_move_to(m->move);
-        r = done ? 0 : lost(m, &s, err);
+        r = done ? TR_MOVED_BEFORE : lost(m, &s, err);
     }
     tr_arena_done(&arena);
     return r;
@@ -57,7 +57,7 @@ static int move_op(struct tr_store *st, void *arg, struct tr_err *err)
 
     if (r < 0)
         return (int)r;
-    return r > 0 ? 0 : no_row(st, m, err);
+    return r > 0 ? TR_MOVED : no_row(st, m, err);
 }
 
 int tr_store_renew(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t lease_us,
@@ -84,15 +84,26 @@ int tr_store_adopt(struct tr_store *st, const char *submit_id, int64_t run_lease
 
 /* ---------------------------------------------------------------- the verdict */
 
+static int key_row(void *arg, const struct tq_val *c, int ncols)
+{
+    *(bool *)arg = ts_val_int(&c[0]) != 0;
+    return 0;
+}
+
 static int finish_op(struct tr_store *st, void *arg, struct tr_err *err)
 {
     struct moving *m = arg;
-    int r = move_op(st, m, err);
+    bool has_key = true; /* unless the row says that it has none */
+    int64_t n = ts_exec(st, m->stmt, (int)m->move, m->params, m->nparams, key_row, &has_key, err);
 
-    if (r < 0)
-        return r;
-    r = (int)ts_exec(st, TS_COPY, TR_MOVE_COPY, m->params, m->nparams, NULL, NULL, err);
-    return r < 0 ? r : 0;
+    if (n <= 0)
+        return n < 0 ? (int)n : no_row(st, m, err); /* the copies were committed with it */
+    if (!has_key)
+        return TR_MOVED; /* a duplicate is a second one with the same key */
+    /* In a statement of its own: it has to see what was inserted while the update above waited for
+     * the row. */
+    n = ts_exec(st, TS_COPY, TR_MOVE_COPY, m->params, m->nparams, NULL, NULL, err);
+    return n < 0 ? (int)n : n > 0 ? TR_MOVED_COPIED : TR_MOVED;
 }
 
 int tr_store_finish(struct tr_store *st, const char *submit_id, int64_t run_lease,
@@ -104,7 +115,8 @@ int tr_store_finish(struct tr_store *st, const char *submit_id, int64_t run_leas
                          ts_int(v->score),
                          ts_int(v->time_ms),
                          ts_int(v->memory_kb),
-                         ts_bytes(v->result ? v->result : "", v->result ? v->result_len : 0)};
+                         ts_bytes(v->result ? v->result : "", v->result ? v->result_len : 0),
+                         ts_text(v->brief)};
     struct moving m = {TS_FINISH, TR_MOVE_FINISH, submit_id, run_lease, p, TR_ARRAY_LEN(p)};
 
     return ts_run(st, finish_op, &m, err);

@@ -41,6 +41,7 @@ enum {
     C_TIME,
     C_MEMORY,
     C_ERROR,
+    C_BRIEF,
     C_COUNT
 };
 
@@ -86,6 +87,7 @@ static void fill(struct tr_submission *s, const struct tq_val *c, struct tr_aren
         .time_ms = ts_val_int(&c[C_TIME]),
         .memory_kb = ts_val_int(&c[C_MEMORY]),
         .error = ts_val_text(a, &c[C_ERROR]),
+        .brief = ts_val_text(a, &c[C_BRIEF]),
     };
 }
 
@@ -391,6 +393,38 @@ int tr_store_counts(struct tr_store *st, int64_t ret[static TR_STATES], struct t
 
     if (r >= 0)
         memcpy(ret, counts, sizeof(counts));
+    return r;
+}
+
+struct ahead {
+    const struct tr_submission *s;
+    int64_t count;
+};
+
+static int ahead_row(void *arg, const struct tq_val *c, int ncols)
+{
+    ((struct ahead *)arg)->count = ts_val_int(&c[0]);
+    return 0;
+}
+
+static int ahead_op(struct tr_store *st, void *arg, struct tr_err *err)
+{
+    const struct tr_submission *s = ((struct ahead *)arg)->s;
+    struct tq_val p[] = {ts_text(s->source), ts_int(s->id), ts_int(s->priority),
+                         ts_int(TR_STORE_AHEAD_MAX)};
+    int64_t r = ts_exec(st, TS_AHEAD, TS_NO_MOVE, p, TR_ARRAY_LEN(p), ahead_row, arg, err);
+
+    return r < 0 ? (int)r : 0;
+}
+
+int tr_store_ahead(struct tr_store *st, const struct tr_submission *s, int64_t *ret,
+                   struct tr_err *err)
+{
+    struct ahead a = {.s = s};
+    int r = ts_run(st, ahead_op, &a, err);
+
+    if (r >= 0)
+        *ret = a.count;
     return r;
 }
 

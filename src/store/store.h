@@ -40,7 +40,8 @@ enum {
     TR_STORE_TASK_MAX = 16 * 1024 * 1024,
     TR_STORE_RETRIES = 3,  /* after the first try (DESIGN §1) */
     TR_STORE_CRASHES = 20, /* deaths of workers */
-    TR_STORE_LIST_MAX = 1000
+    TR_STORE_LIST_MAX = 1000,
+    TR_STORE_AHEAD_MAX = 1000 /* as far as tr_store_ahead() looks */
 };
 
 struct tr_store_conf {
@@ -114,6 +115,7 @@ struct tr_submission {
     int64_t score;       /* millionths of a point */
     int64_t time_ms, memory_kb;
     const char *error; /* the last fault; NULL: none */
+    const char *brief; /* of its result, for lists (codec/brief.h); NULL: none */
 };
 
 struct tr_submission_list {
@@ -143,6 +145,10 @@ int tr_store_list(struct tr_store *st, const struct tr_store_filter *f, struct t
 int tr_store_duplicates(struct tr_store *st, const char *submit_id, struct tr_arena *arena,
                         struct tr_submission_list *ret, struct tr_err *err);
 int tr_store_counts(struct tr_store *st, int64_t ret[static TR_STATES], struct tr_err *err);
+/* How many of the TR_STORE_AHEAD_MAX that came last before `s` wait with its priority or a higher
+ * one: a lower bound of what is before it, that costs the same however many wait. */
+int tr_store_ahead(struct tr_store *st, const struct tr_submission *s, int64_t *ret,
+                   struct tr_err *err);
 int tr_store_now(struct tr_store *st, int64_t *ret_us, struct tr_err *err);
 
 /* Earlier generations, newest first. */
@@ -178,7 +184,8 @@ struct tr_submission_new {
     const char *subject;             /* NULL: "" */
     const char *problem_id, *contest_id, *lang;
     int64_t priority, generation, retry_count, crashes;
-    int64_t job_id; /* 0: none */
+    int64_t job_id;  /* 0: none */
+    int64_t msg_seq; /* of its message in the stream; 0: not known */
     const void *task;
     size_t task_len;
     enum tr_on_key on_key;
@@ -216,14 +223,24 @@ int tr_store_renew(struct tr_store *st, const char *submit_id, int64_t run_lease
 int tr_store_adopt(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t lease_us,
                    int64_t *ret, struct tr_err *err);
 
+/* What finish, release and expire say besides TR_E_LOST. The transaction that moved the row has
+ * committed whole: what the caller puts beside the move (an event, an ack) is there as well, and
+ * must not be done twice. */
+enum tr_moved {
+    TR_MOVED,
+    TR_MOVED_BEFORE, /* by this very run; the answer of that commit was lost */
+    TR_MOVED_COPIED  /* a verdict, and duplicates took it over: tr_store_duplicates() */
+};
+
 struct tr_verdict_row {
     const char *verdict; /* "AC" … */
     int64_t score, time_ms, memory_kb;
     const void *result; /* JSON */
     size_t result_len;
+    const char *brief; /* codec/brief.h; NULL: none */
 };
-/* The verdict, once: 0, or TR_E_LOST with nothing written. Duplicates that wait for it take it over
- * in the same transaction. */
+/* The verdict, once: enum tr_moved, or TR_E_LOST with nothing written. Duplicates that wait for it
+ * take it over in the same transaction. */
 int tr_store_finish(struct tr_store *st, const char *submit_id, int64_t run_lease,
                     const struct tr_verdict_row *v, struct tr_err *err);
 
@@ -235,7 +252,8 @@ enum tr_faulted {
 int tr_store_fault(struct tr_store *st, const char *submit_id, int64_t run_lease, const char *why,
                    int64_t delay_us, int max_retries, struct tr_err *err);
 
-/* Give a run back, PENDING at once: unworked (crash false), or because its worker is gone. */
+/* Give a run back, PENDING at once: unworked (crash false), or because its worker is gone. Returns
+ * enum tr_moved or TR_E_LOST. */
 int tr_store_release(struct tr_store *st, const char *submit_id, int64_t run_lease, bool crash,
                      struct tr_err *err);
 
@@ -263,7 +281,7 @@ int tr_store_set_job(struct tr_store *st, const char *submit_id, int64_t job_id,
 /* RUNNING ones of `source` whose lease is over for longer than grace_us … */
 int tr_store_expired(struct tr_store *st, const char *source, int64_t grace_us, int limit,
                      struct tr_arena *arena, struct tr_submission_list *ret, struct tr_err *err);
-/* … back to PENDING with crashes + 1, if that is still so: 0, or TR_E_LOST. */
+/* … back to PENDING with crashes + 1, if that is still so: enum tr_moved, or TR_E_LOST. */
 int tr_store_expire(struct tr_store *st, const char *submit_id, int64_t run_lease, int64_t grace_us,
                     struct tr_err *err);
 /* PENDING ones of `source` that nothing happened to for older_us; in order of id, after after_id.

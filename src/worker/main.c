@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "pool/slot.h"
@@ -23,6 +25,12 @@ enum {
     EXIT_DONE = 0,
     EXIT_USAGE = 2,
     EXIT_FAULT = 3
+};
+
+enum {
+    WAIT_FIRST_MS = 250,
+    WAIT_MOST_MS = 5000,
+    SAY_AGAIN_US = 10 * 1000 * 1000
 };
 
 struct worker {
@@ -171,7 +179,7 @@ static int open_source(struct worker *w, struct tr_err *err)
     return r == MODE_NATS ? open_nats(w, err) : r;
 }
 
-static int open_worker(struct worker *w, struct tr_err *err)
+static int prepare(struct worker *w, struct tr_err *err)
 {
     int r = modes_defaults(&w->o, &w->conf.arena, err);
 
@@ -180,9 +188,13 @@ static int open_worker(struct worker *w, struct tr_err *err)
     if (r < 0)
         return r;
     w->log = (struct tr_log_field){.key = "worker", .value = w->o.worker_id};
-    r = worker_setup(&w->o, &w->conf.arena, &w->setup, err);
-    if (r >= 0)
-        r = tr_loop_new(&w->loop, err);
+    return worker_setup(&w->o, &w->conf.arena, &w->setup, err);
+}
+
+static int open_worker(struct worker *w, struct tr_err *err)
+{
+    int r = tr_loop_new(&w->loop, err);
+
     if (r >= 0)
         r = open_logs(w, err);
     if (r < 0)
@@ -215,17 +227,53 @@ static void close_worker(struct worker *w)
     if (w->loop)
         tr_loop_free(w->loop);
     metrics_http_free(w->http);
+    w->source = NULL;
+    w->logs = NULL;
+    w->loop = NULL;
+    w->http = NULL;
+}
+
+static void done_worker(struct worker *w)
+{
+    close_worker(w);
     free(w->setup);
     tr_conf_done(&w->conf);
+}
+
+/* A worker may start before what it needs, on a machine that boots for example: it tries again, and
+ * says now and then what it waits for. What a person has to mend is no reason to wait. A signal
+ * ends the process here: there is nothing to drain yet. */
+static int open_or_wait(struct worker *w, struct tr_err *err)
+{
+    int64_t pause_ms = WAIT_FIRST_MS, said_us = 0;
+
+    for (;;) {
+        char before[sizeof(err->msg)];
+
+        memcpy(before, err->msg, sizeof(before));
+        int r = open_worker(w, err);
+        if (r >= 0 || !w->o.wait || tr_err_class(r) != TR_E_RETRY)
+            return r;
+        int64_t now = tr_clock_mono_us();
+        if (strcmp(before, err->msg) != 0 || now - said_us > SAY_AGAIN_US) {
+            said_us = now;
+            tr_log(TR_LOG_WARN, &w->log, "cannot start yet and tries again: %s", err->msg);
+            tr_notify_status(err->msg);
+        }
+        close_worker(w);
+        (void)nanosleep(
+            &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},
+            NULL);
+        pause_ms = 2 * pause_ms < WAIT_MOST_MS ? 2 * pause_ms : WAIT_MOST_MS;
+    }
 }
 
 static int run(struct worker *w)
 {
     struct tr_err err = TR_ERR_INIT;
 
-    tr_log_setup(STDERR_FILENO, (enum tr_log_format)w->o.log_format,
-                 (enum tr_log_level)w->o.log_level);
-    if (open_worker(w, &err) < 0)
+    tr_common_log(&w->o.common);
+    if (prepare(w, &err) < 0 || open_or_wait(w, &err) < 0)
         return fail(&err);
     if (w->http)
         tr_log(TR_LOG_INFO, &w->log, "metrics on port %d", metrics_http_port(w->http));
@@ -247,7 +295,7 @@ int main(int argc, char **argv)
         (void)printf("tribunal-worker %s\n", TRIBUNAL_VERSION);
         return EXIT_DONE;
     }
-    TR_CLEANUP(close_worker) struct worker w = {.exit_code = EXIT_DONE};
+    TR_CLEANUP(done_worker) struct worker w = {.exit_code = EXIT_DONE};
     const struct tr_conf_table table = {
         .items = worker_items, .count = worker_nitems, .into = &w.o};
     const struct tr_conf_program program = {.name = "tribunal-worker",

@@ -37,16 +37,8 @@
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
-static const char *const log_formats[] = {"text", "json", NULL};
-
 const struct tr_conf_item worker_items[] = {
-    {.name = "config",
-     .type = TR_CONF_STRING,
-     .at = AT(config),
-     .unit = "FILE",
-     .doc = "read settings from this file",
-     .flags = TR_CONF_CLI_ONLY},
+    TR_CONFIG_ITEM(struct worker_options, common),
     TEXT("worker-id", worker_id, "ID", "name of this worker in rows and events [host name:pid]"),
     {.name = "consumer",
      .type = TR_CONF_STRING,
@@ -61,18 +53,7 @@ const struct tr_conf_item worker_items[] = {
      .unit = "N",
      .doc = "tasks at once; 0: 2 for judge-light, 1 for judge-heavy"},
     NATS_ITEMS(struct worker_options, nats),
-    {.name = "log-level",
-     .type = TR_CONF_CHOICE,
-     .at = AT(log_level),
-     .fallback = "info",
-     .choices = log_levels,
-     .doc = "how much to log"},
-    {.name = "log-format",
-     .type = TR_CONF_CHOICE,
-     .at = AT(log_format),
-     .fallback = "text",
-     .choices = log_formats,
-     .doc = "log lines for people or for machines"},
+    TR_LOG_ITEMS(struct worker_options, common),
     TEXT(
         "db", db, "URL",
         "database of the submissions, shared by all workers: sqlite:PATH, postgres://…, mysql://…"),
@@ -81,6 +62,11 @@ const struct tr_conf_item worker_items[] = {
      .at = AT(migrate),
      .fallback = "true",
      .doc = "make and update the tables"},
+    {.name = "wait",
+     .type = TR_CONF_BOOL,
+     .at = AT(wait),
+     .fallback = "true",
+     .doc = "at the start wait for NATS, its streams and the database; --no-wait: end instead"},
     TEXT("retry-delays", retry_delays, "TIMES",
          "pauses after faults, one for each retry [5s,10s,30s; heavy: 10s,30s,60s]"),
     TIME("watchdog", watchdog_us, "30s", 10000, "time between two looks for lost tasks"),

@@ -9,20 +9,19 @@
 #include "nats/opts.h"
 #include "net/s3.h"
 #include "pool/setup.h"
-#include "rt/conf.h"
+#include "rt/conf_common.h"
 #include "sink/logs.h"
 #include "worker/modes.h"
 
 struct worker_options {
-    const char *config;
+    struct tr_common common;
     const char *worker_id, *consumer;
     int64_t concurrency; /* 0: the consumer's */
-    int log_level, log_format;
     struct tr_nats_opts nats;
     const char *db;
     const char *retry_delays;
     int64_t watchdog_us, grace_us, drain_us, backlog;
-    bool progress, migrate;
+    bool progress, migrate, wait;
     /* logs and data */
     const char *log_store, *spool, *state;
     uint64_t log_bytes;

@@ -117,6 +117,17 @@ def call(mode, args, *, cwd, env=None, deadline_s=TOOL_DEADLINE_S, program=None,
     return proc.returncode, out, err
 
 
+def wait_for(condition, complaint, allowed_s=10):
+    """What the condition gives, as soon as that is something."""
+    until = time.monotonic() + allowed_s
+    while time.monotonic() < until:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.002)
+    raise AssertionError(complaint)
+
+
 def limit_options(limits):
     return [word for key, value in limits.items() for word in (f"--{key}", str(value))]
 
@@ -151,9 +162,28 @@ def _stat(pid):
     return rest[0], int(rest[1])  # state, parent
 
 
-def _processes_with(mark, uid):
+class Pids:
+    """Who was there already: to read about some hundred strangers after each row took longer than most
+    rows. Numbers that came round again say nothing, then everybody is new."""
+
+    def __init__(self):
+        self.last, self.pids = self._last(), self._all()
+
+    @staticmethod
+    def _all():
+        return set(filter(str.isdigit, os.listdir("/proc")))
+
+    @staticmethod
+    def _last():
+        return int(Path("/proc/loadavg").read_text().split()[4])
+
+    def new(self):
+        return self._all() - (self.pids if self._last() >= self.last else set())
+
+
+def _processes_with(mark, uid, pids):
     me, found = os.getpid(), []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    for pid in pids:
         if int(pid) == me:
             continue
         try:
@@ -241,6 +271,7 @@ class Leftovers:
 
     def __init__(self, folder, mark, uid=None):
         self.folder, self.mark, self.uid = folder, mark, uid
+        self.pids = Pids()
         self.mounts = _lines("/proc/self/mountinfo")
         self.cgroups = _cgroup_folders()
         self.sysv = _sysv_objects()
@@ -256,7 +287,7 @@ class Leftovers:
         return {n for n in found if not os.path.basename(n).startswith("slot-")}
 
     def _now(self):
-        found = _processes_with(self.mark, self.uid)
+        found = _processes_with(self.mark, self.uid, self.pids.new())
         found += [f"mount {m}" for m in _lines("/proc/self/mountinfo") - self.mounts]
         found += [f"cgroup {c}" for c in _cgroup_folders() - self.cgroups if _is_ours_and_left(c)]
         found += _sysv_objects() - self.sysv

@@ -24,6 +24,7 @@ sys.path.insert(0, str(HERE))
 
 import boxtool  # noqa: E402
 import rows  # noqa: E402
+import uml  # noqa: E402
 from matrix import (  # noqa: E402
     FEW, LONG, SHORT, SHORT_MODULES, cannot, chosen_modes, skipped_rows, why_mode_is_missing)
 
@@ -117,6 +118,17 @@ def shop():
     shop = Shop()
     yield shop
     shutil.rmtree(shop.top, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def v2_machine(request, shop):
+    """None when there is none, or nobody here will ask it."""
+    asked = any(i.module.__name__ == "test_uml" and not i.get_closest_marker("skipif").args[0]
+                for i in request.session.items)
+    machine = uml.Machine(shop) if asked and not uml.why_missing() else None
+    yield machine
+    if machine:
+        machine.close()
 
 
 @pytest.fixture

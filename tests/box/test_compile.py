@@ -12,6 +12,8 @@ import pytest
 import boxtool
 from boxtool import Run
 
+# From here on no test measures times closely, so the slow machine of test_uml may start its work.
+pytestmark = pytest.mark.usefixtures("v2_machine")
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMITS = {"time": "1500ms", "wall": "8s", "memory": "512M", "pids": 64, "output": "64K",
           "file-size": "32M", "stack": "64M"}

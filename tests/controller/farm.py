@@ -73,6 +73,7 @@ class Farm:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tribunal-farm-"))
         self.db = db or f"sqlite:{self.folder}/data/tribunal.db"
         self.heartbeat, self.grace = heartbeat, grace
+        self.problems = ROOT / "examples/problems"  # not to be written to
         self.environment = dict(os.environ, TRIBUNAL_BOX=str(BUILD / "src/boxd/tribunal-box"),
                                 XDG_CACHE_HOME=str(self.folder / "cache"))
         self.processes = []
@@ -112,7 +113,7 @@ class Farm:
         self.ports.append(port)
         process = self.add(f"controller{number}", [
             TRIBUNALD, "--listen", f"{listen}:{port}", "--data", self.folder / "data", "--db",
-            self.db, "--problems", ROOT / "examples/problems", "--languages", ROOT / "languages",
+            self.db, "--problems", self.problems, "--languages", ROOT / "languages",
             "--open-loopback", "--heartbeat", self.heartbeat, "--grace", self.grace, "--rate",
             "10000", *self.tls_options()], prefix)
         process.port = port

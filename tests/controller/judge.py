@@ -39,7 +39,8 @@ class Closed(Exception):
 class Socket:
     """A WebSocket with blocking send() and receive()."""
 
-    def __init__(self, url, headers=None, subprotocol=None):
+    def __init__(self, url, headers=None, subprotocol=None, trust=None):
+        self.trust = trust  # an ssl context, for wss
         self._messages = queue.Queue()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -50,7 +51,8 @@ class Socket:
     async def _open(self, url, headers, subprotocol):
         return await websockets.connect(url, extra_headers=headers or {}, max_size=None,
                                         subprotocols=[subprotocol] if subprotocol else None,
-                                        ping_interval=None, open_timeout=10, close_timeout=2)
+                                        ping_interval=None, open_timeout=10, close_timeout=2,
+                                        ssl=self.trust)
 
     async def _read(self):
         try:
@@ -113,8 +115,9 @@ class Socket:
 class Judge(Socket):
     """A proven judge; ready() makes it take tasks."""
 
-    def __init__(self, server, judge_id="judge-1", key="judge", prove=True):
-        super().__init__(f"ws://127.0.0.1:{server.port}/ws/judge", subprotocol="tribunal.judge.v1")
+    def __init__(self, server, judge_id="judge-1", key="judge", prove=True, trust=None):
+        super().__init__(f"ws{'s' if trust else ''}://127.0.0.1:{server.port}/ws/judge",
+                         subprotocol="tribunal.judge.v1", trust=trust)
         self.server, self.judge_id = server, judge_id
         self.key = server.keys.get(key, key)
         self.challenge = self.expect("challenge")

@@ -22,6 +22,7 @@ import pytest
 
 from controller.farm import ROOT, Farm
 from harness import wait_until
+from harness.eater import CommitEater
 
 SOAK = os.environ.get("TRIBUNAL_SOAK") == "1"
 COUNT = 2000 if SOAK else 100
@@ -225,6 +226,22 @@ def test_two_controllers_on_one_database_and_one_is_killed(postgres, fresh_db):
         expected = submit_all(farm, noop_task, COUNT, 3)
         assert not second.alive() and first.alive()
         verify(farm, expected, 60)
+
+
+def test_answers_of_commits_are_lost(postgres, fresh_db):
+    """What was committed and not confirmed is tried again: no second row, verdict or event."""
+    url = fresh_db(postgres)
+    with CommitEater(postgres.port) as eater, \
+            Farm(db=url.replace(f":{postgres.port}/", f":{eater.port}/")) as farm:
+        farm.controller()
+        four_judges(farm)
+        wait_judges(farm, 4)
+        eater.every = 5
+        expected = submit_all(farm, noop_task, COUNT // 2, COUNT / 50)
+        verify_rows(farm, expected, 60)
+        eater.every = 0
+        assert eater.eaten >= 5
+        verify_events(farm, expected)
 
 
 # --- a network that is cut: judges in a network namespace of their own, joined by a pair of links

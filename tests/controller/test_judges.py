@@ -251,6 +251,41 @@ def test_drain_and_resume(own, judges):
     judge.settle(judge.task())
 
 
+def test_a_drain_outlives_the_controller_that_was_told(own, judges):
+    server = own()
+    judges(server).ready()
+    path = "/api/v1/judges/judge-1"
+    wait_until(lambda: server.get(path)["state"] == "connected")
+    assert server.ask("POST", path + "/drain").status == 200
+    server.kill9()
+    server.restart()
+    judge = judges(server).ready()
+    server.submit()
+    assert wait_until(lambda: server.ask("GET", path).json.get("state")) == "draining"
+    with pytest.raises(AssertionError):
+        judge.task(timeout=0.7)
+    judge.close()
+    assert server.ask("POST", path + "/resume").status == 200, "also while it is away"
+    server.kill9()
+    server.restart()
+    judges(server).ready().task()
+
+
+def test_a_drain_at_one_controller_holds_at_the_other(postgres, fresh_db, own, judges):
+    db = fresh_db(postgres)
+    one, other = own(db=db), own(db=db)
+    here, there = judges(one).ready(), judges(other, key=one.keys["judge"]).ready()
+    path = "/api/v1/judges/judge-1"
+    for server in (one, other):
+        wait_until(lambda: server.ask("GET", path).json.get("state") == "connected")
+    one.ask("POST", path + "/drain")
+    here.expect("drain")
+    there.expect("drain")
+    other.ask("POST", path + "/resume")
+    there.expect("resume")
+    here.expect("resume")
+
+
 def test_data_by_its_hash_also_in_parts(own, judges):
     server = own()
     judge = judges(server).ready()
@@ -332,6 +367,11 @@ def test_a_language_that_keeps_failing_is_set_aside_and_others_flow(own, judges)
         judge.settle(task, kind="fault", **{"class": "fatal", "message": "no compiler"})
     aside = server.get("/api/v1/set-asides")["set_asides"]
     assert [(a["kind"], a["name"]) for a in aside] == [("language", "cpp17")]
+    judge.close()
+    server.restart()
+    again = server.get("/api/v1/set-asides")["set_asides"]
+    assert [(a["name"], a["faults"], a["message"]) for a in again] == [("cpp17", 8, "no compiler")]
+    judge = judges(server).ready(tokens=16)
     waits = server.submit("// waits")
     flows = server.submit("print(1)", language="python3")
     assert judge.task()["submit_id"] == flows["submit_id"]

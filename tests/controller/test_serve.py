@@ -98,14 +98,19 @@ def test_a_package_is_imported_and_judged(serve, tmp_path):
     assert serve.submit(SUM / "accepted/sum.cpp", "-p", "zipped").returncode == 0
 
 
-def test_right_and_wrong_on_the_first_try_and_nothing_lost_by_a_kill(serve):
+def test_right_and_wrong_on_the_first_try_and_nothing_lost_by_a_kill(serve, tmp_path):
     right = serve.submit(SUM / "accepted/sum.cpp")
     assert (right.returncode, right.stdout[:2]) == (0, "AC"), right.stdout + right.stderr
     wrong = serve.submit(SUM / "wrong_answer/difference.cpp", "--json")
     assert (wrong.returncode, json.loads(wrong.stdout)["verdict"]) == (1, "WA"), wrong.stderr
+    hostile = tmp_path / "hostile.py"
+    hostile.write_text("print('\\x1b[2J\\u202eevil')\n")
+    shown = serve.submit(hostile)
+    assert (shown.returncode, shown.stdout[:2]) == (1, "WA"), shown.stdout + shown.stderr
+    assert r"got      \x1b[2J\xe2\x80\xaeevil" in shown.stdout and "\x1b" not in shown.stdout
     assert oct(os.stat(serve.data / "admin.key").st_mode)[-3:] == "600"
     serve.end(signal.SIGKILL)
     serve.start()
     kept = serve.get("/api/v1/submissions")["submissions"]
-    assert [s["verdict"] for s in kept] == ["WA", "AC"]
+    assert [s["verdict"] for s in kept] == ["WA", "WA", "AC"]
     assert serve.end(signal.SIGINT) == 0

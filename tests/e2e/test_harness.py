@@ -147,17 +147,15 @@ def test_killed_database_keeps_what_was_committed(name, own_server):
 
 
 def test_nats_cluster_has_another_leader_after_kill9(nats_cluster):
-    with nats_cluster.client() as client:
-        made = client.request("$JS.API.STREAM.CREATE.R3",
-                              {"name": "R3", "subjects": ["r3"], "num_replicas": 3})
-        assert made["config"]["num_replicas"] == 3
-        assert client.request("r3", b"kept")["seq"] == 1
+    made = nats_cluster.ask("$JS.API.STREAM.CREATE.R3",
+                            {"name": "R3", "subjects": ["r3"], "num_replicas": 3})
+    assert made["config"]["num_replicas"] == 3
+    assert nats_cluster.publish("r3", b"kept")["seq"] == 1
     first = nats_cluster.leader()
     first.kill9()
     assert nats_cluster.leader() is not first
     assert nats_cluster.stream_leader("R3") is not first
-    with nats_cluster.client() as client:
-        assert client.request("r3", b"kept too")["seq"] == 2
+    assert nats_cluster.publish("r3", b"kept too")["seq"] == 2
     first.restart()
     nats_cluster.wait_for_peers(3)
 

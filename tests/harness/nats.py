@@ -2,20 +2,46 @@
 
 Client is a small speaker of the NATS text protocol, enough to ask JetStream things; it is
 for the harness and for tests of the harness, not a stand-in for the library that the product uses.
+
+A request of Client.request() is sent once, and while a cluster elects a leader it is lost without a
+word. ask() and publish() of a server or a cluster therefore send again until they have an answer.
 """
 
 import contextlib
 import http.client
 import json
 import socket
+import uuid
 
 from .proc import Server, find_program, first_line_of, free_port, port_was_taken
 from .wait import wait_until
 
 FIX = "dev/setup test"
 
+# Answers of JetStream's that mean "not now": no leader yet, or not this one, or not in time.
+NOT_NOW = {10004, 10008, 10009, 10118}
 
-class Nats(Server):
+
+class Asked:
+    """What a server and a cluster have in common: they are asked until they answer."""
+
+    def ask(self, subject, body=b"", timeout=60.0, msg_id=None):
+        """The answer to a request that may be sent twice: it only looks, or its repeat does no more
+        than it did. "No such thing" is an answer."""
+        def answer():
+            with self.client() as client:
+                got = client.request(subject, body, msg_id)
+            if got.get("error", {}).get("err_code") in NOT_NOW:
+                raise RuntimeError(got["error"])
+            return got
+        return wait_until(answer, timeout, f"an answer to {subject}")
+
+    def publish(self, subject, body, timeout=60.0):
+        """Put one message into a stream, once however often it is sent; returns JetStream's ack."""
+        return self.ask(subject, body, timeout, msg_id=uuid.uuid4().hex)
+
+
+class Nats(Asked, Server):
     name = "nats"
 
     def __init__(self, options=(), server_name="n1"):
@@ -79,7 +105,7 @@ class Node(Nats):
             return True
 
 
-class Cluster:
+class Cluster(Asked):
     """Three JetStream nodes that know each other; `nodes` is the list of them."""
 
     name = "nats_cluster"
@@ -153,16 +179,16 @@ class Cluster:
     def running(self):
         return [node for node in self.nodes if node.pid is not None]
 
-    def leader(self, timeout=20.0):
+    def leader(self, timeout=60.0):
         """The running node that leads JetStream's meta group; waits until all agree on it."""
         return wait_until(self._leader, timeout, "the NATS cluster to have a leader")
 
-    def stream_leader(self, stream, timeout=20.0):
+    def stream_leader(self, stream, timeout=60.0):
         """The running node that leads one stream."""
         return wait_until(lambda: self._stream_leader(stream), timeout,
                           f"stream {stream} to have a leader")
 
-    def wait_for_peers(self, count, timeout=30.0):
+    def wait_for_peers(self, count, timeout=60.0):
         """Wait until the leader sees `count` members, itself included, online and up to date."""
         wait_until(lambda: self._peers() >= count, timeout, f"{count} NATS nodes to be current")
 
@@ -213,24 +239,33 @@ class Client:
         self._lines.close()
         self._conn.close()
 
-    def request(self, subject, body=b""):
-        """Publish bytes, or what becomes JSON, with a reply subject; returns the reply, parsed."""
+    def request(self, subject, body=b"", msg_id=None):
+        """Publish bytes, or what becomes JSON, with a reply subject; returns the reply, parsed.
+        A stream keeps one message of those that carry the same msg_id."""
         payload = body if isinstance(body, bytes) else json.dumps(body).encode()
         self._inbox += 1
         reply = f"_INBOX.harness.{id(self)}.{self._inbox}"
+        headers = f"NATS/1.0\r\nNats-Msg-Id: {msg_id}\r\n\r\n".encode() if msg_id else b""
+        size = f"{len(headers)} {len(headers) + len(payload)}" if headers else f"{len(payload)}"
         head = (f"SUB {reply} {self._inbox}\r\nUNSUB {self._inbox} 1\r\n"
-                f"PUB {subject} {reply} {len(payload)}\r\n")
-        self._conn.sendall(head.encode() + payload + b"\r\n")  # in two pieces it takes 40 ms
+                f"{'HPUB' if headers else 'PUB'} {subject} {reply} {size}\r\n")
+        # In two pieces it takes 40 ms.
+        self._conn.sendall(head.encode() + headers + payload + b"\r\n")
         while True:
             words = self._line().split()
             if words[0] == "MSG":
-                answer = self._lines.read(int(words[-1]) + 2)
-                return json.loads(answer)
-            if words[0] == "HMSG":  # headers and no body: nobody listens on the subject
-                headers = self._lines.read(int(words[-1]) + 2)
-                raise RuntimeError(f"{subject}: {headers.splitlines()[0].decode()}")
+                return json.loads(self._lines.read(int(words[-1]) + 2))
+            if words[0] == "HMSG":
+                return self._with_headers(subject, int(words[-2]), int(words[-1]))
             if words[0] == "-ERR":
                 raise RuntimeError(" ".join(words))
+
+    def _with_headers(self, subject, skip, size):
+        whole = self._lines.read(size + 2)
+        first = whole.splitlines()[0].decode().strip()
+        if first != "NATS/1.0":  # a status and no body: nobody listens, or nothing is there
+            raise RuntimeError(f"{subject}: {first}")
+        return json.loads(whole[skip:])
 
     def _send(self, text):
         self._conn.sendall(text.encode())

@@ -79,14 +79,18 @@ class Worker:
         if farm.db:
             words += ["--db", farm.db]
         with open(self.log, "ab") as out:
+            self._from = out.tell()  # an earlier worker of the same name wrote the rest
             self.process = subprocess.Popen([WORKER, *map(str, words)], stdout=out, stderr=out,
                                             stdin=subprocess.DEVNULL, env=environment(farm.env))
 
     def text(self):
-        return self.log.read_text(errors="replace")
+        return self.log.read_bytes()[self._from:].decode(errors="replace")
+
+    def is_ready(self):
+        return "tasks from" in self.text()
 
     def wait_ready(self):
-        wait_until(lambda: "tasks from" in self.text() or self.process.poll() is not None, 30,
+        wait_until(lambda: self.is_ready() or self.process.poll() is not None, 60,
                    f"{self.name} to start")
         assert self.process.poll() is None, self.text()
         return self
@@ -136,27 +140,25 @@ class Farm:
         return done.stdout
 
     def ask(self, what, body=b""):
-        with self.nats.client() as client:
-            return client.request(f"$JS.API.{what}", body)
+        return self.nats.ask(f"$JS.API.{what}", body)
 
     def put(self, *tasks, subject=None):
         """Publish tasks as a site would."""
-        with self.nats.client() as client:
-            for one in tasks:
-                heavy = isinstance(one, dict) and one.get("type") == "heavy"
-                where = subject or f"judge.tasks.{'heavy' if heavy else 'light'}"
-                answer = client.request(where, one)
-                assert "error" not in answer, answer
+        for one in tasks:
+            heavy = isinstance(one, dict) and one.get("type") == "heavy"
+            answer = self.nats.publish(subject or f"judge.tasks.{'heavy' if heavy else 'light'}", one)
+            assert "error" not in answer, answer
 
     def messages(self, stream):
         """All messages of a stream that are there now: (subject, parsed body)."""
         state = self.ask(f"STREAM.INFO.{stream}")["state"]
         out = []
-        for seq in range(state["first_seq"], state["last_seq"] + 1):
+        for seq in range(max(1, state["first_seq"]), state["last_seq"] + 1):  # an empty stream's first is 0
             answer = self.ask(f"STREAM.MSG.GET.{stream}", {"seq": seq})
-            if "message" in answer:
-                m = answer["message"]
-                out.append((m["subject"], json.loads(base64.b64decode(m.get("data", "")))))
+            if answer.get("error", {}).get("code") == 404:
+                continue  # it was removed
+            m = answer["message"]
+            out.append((m["subject"], json.loads(base64.b64decode(m.get("data", "")))))
         return out
 
     def events(self, kind=None, submit=None):

@@ -1,5 +1,6 @@
 """The way of a task through NATS, the database and the judge: one verdict, one event, no more."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -10,6 +11,9 @@ import socket
 import pytest
 
 import harness
+from e2e.certificates import make_certificates
+from harness import wait_until
+from harness.nats_secrets import JETSTREAM, PUBLIC, SEED, TLS, ConfiguredNats, Identity, make_account, tls_secrets
 from farm import CODE, Farm, make_zip, task
 
 # Delays of retries scaled down: the order of events is the same.
@@ -310,8 +314,12 @@ def test_a_message_delivered_too_often_is_found_and_buried(farm):
     """JetStream itself only stops delivering it."""
     f = farm(ack_wait=0.3, max_deliver=2)
     f.put(task())
+
+    def take():
+        with f.nats.client() as client:
+            return client.request("$JS.API.CONSUMER.MSG.NEXT.JUDGE_TASKS.judge-light", {"batch": 1, "no_wait": True})
     for _ in range(2):  # somebody takes it and never answers
-        f.wait(lambda: f.ask("CONSUMER.MSG.NEXT.JUDGE_TASKS.judge-light", {"batch": 1, "no_wait": True}), 5, "it")
+        f.wait(take, 20, "the message")
     f.worker().wait_ready()
     f.put(task("good"))
     f.wait_state("good", "FINISHED")
@@ -342,6 +350,32 @@ def test_metrics_are_served(farm):
         assert line in text, line
 
 
+def test_logs_of_a_worker_that_died_are_kept_if_its_run_counts(farm, tmp_path):
+    """Kept: the run that gave the verdict. Removed: one that never counted, one of nobody."""
+    f = farm(ack_wait=1)
+    first = f.worker("w1", "--concurrency", 1).wait_ready()
+    f.put(task("s1"))
+    f.wait_state("s1", "FINISHED")
+    logs, spool = tmp_path / "logs/submissions", tmp_path / "state/spool/w1"
+    f.wait(lambda: not list(spool.iterdir()), 20, "the logs to be kept")
+    f.put(task("s2", code=SLOW_CODE))
+    f.wait(lambda: list(spool.glob("new-*-1")), 20, "the second run's folder")
+    first.kill9()
+    for name, submit in (("new-a-1", "s1"), ("new-b-9", "s1"), ("new-c-1", "nobody"), ("new-d-1", None)):
+        (spool / name).mkdir()
+        (spool / name / "mark").write_text(name)
+        if submit:
+            (spool / name / "submit_id").write_text(submit)
+    f.worker("w1", "--concurrency", 1).wait_ready()
+    f.wait_state("s2", "FINISHED")
+    f.wait(lambda: not list(spool.iterdir()), 20, "the spool to be empty")
+    assert (logs / "s1/mark").read_text() == "new-a-1"
+    assert not (logs / "nobody").exists() and not (logs / "s2/mark").exists()
+    (spool / "new-e-1").mkdir()
+    f.worker("w2", "--spool", spool).wait_ready()
+    assert (spool / "new-e-1").exists(), "w1 lives: what is in its spool is its own"
+
+
 def test_progress_events_are_published_when_asked_for(farm):
     f = farm()
     f.worker("w1", "--progress").wait_ready()
@@ -360,7 +394,7 @@ def refused(f, *options, db=None, nats=None):
         f.db = db
     if nats:
         f.nats_url = nats
-    worker = f.worker(f"bad{len(f.workers)}", *options)
+    worker = f.worker(f"bad{len(f.workers)}", "--no-wait", *options)
     code = worker.process.wait(30)
     lines = [x for x in worker.text().splitlines() if x.startswith("tribunal-worker:")]
     assert len(lines) == 1, worker.text()
@@ -387,6 +421,40 @@ def test_a_worker_that_cannot_work_says_why_in_one_sentence(farm, tmp_path):
     f.ask("STREAM.DELETE.JUDGE_TASKS")
     code, said = refused(f)
     assert code == 3 and "tribunal nats provision" in said
+
+
+def test_a_worker_that_starts_too_early_waits_and_says_for_what(tmp_path, judge_cache, own_server):
+    """No server, then no stream: two sentences, and then it works."""
+    server = own_server("nats")
+    server.shutdown()
+    f = Farm(server, f"sqlite:{tmp_path}/s.db", tmp_path, judge_cache)
+    worker = f.worker("w1")
+    f.wait(lambda: "tries again: no NATS server answers" in worker.text(), 20, "it to miss the server")
+    server.restart()
+    f.wait(lambda: "'tribunal nats provision' makes what is missing" in worker.text(), 20, "it to miss the stream")
+    f.provision()
+    worker.wait_ready()
+    f.put(task())
+    f.wait_state("s1", "FINISHED")
+    assert worker.stop() == 0
+
+
+def test_a_worker_waits_for_its_database_and_ends_when_told(farm):
+    f = farm(db="postgres://nobody@127.0.0.1:1/x")
+    worker = f.worker("w1")
+    wait_until(lambda: "tries again: " in worker.text() and "PostgreSQL" in worker.text(), 30, "it to miss the database")
+    worker.process.terminate()
+    assert worker.process.wait(20) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("options, code, word", [
+    (("--nats-server", "http://127.0.0.1:1"), 2, "nats://HOST:PORT"),
+    (("--nats-creds", "/nowhere.creds"), 3, "/nowhere.creds")])
+def test_what_only_a_person_can_mend_is_not_waited_for(farm, options, code, word):
+    f = farm()
+    worker = f.worker("w1", *options)
+    assert worker.process.wait(30) == code, worker.text()
+    assert word in worker.text()
 
 
 def test_jetstream_that_is_off_is_named(tmp_path, judge_cache):
@@ -424,6 +492,43 @@ def test_credentials_are_wanted_checked_and_enough(tmp_path, judge_cache):
         f.cli("nats", "publish", tmp_path / "task.json")
         f.wait_state("s1", "FINISHED")
         assert worker.stop() == 0
+
+
+def with_tls(folder):
+    c = make_certificates(folder)
+    ours = {"TRIBUNAL_NATS_CA": c / "ca.pem", "TRIBUNAL_NATS_CERT": c / "client.pem",
+            "TRIBUNAL_NATS_KEY": c / "client.key"}
+    return ConfiguredNats(TLS, secrets=tls_secrets(c)), ours, {"TRIBUNAL_NATS_CA": c / "ca.pem"}, "client certificate"
+
+
+def with_nkey(folder):
+    (folder / "seed").write_text(SEED)
+    (folder / "other").write_text(Identity(folder, "user").seed)
+    server = ConfiguredNats(JETSTREAM + "authorization { users: [ {nkey: %s} ] }" % PUBLIC)
+    return server, {"TRIBUNAL_NATS_NKEY": folder / "seed"}, {"TRIBUNAL_NATS_NKEY": folder / "other"}, \
+        "the nkey is not one of its users"
+
+
+def with_creds(folder):
+    text, ours, other = make_account(folder)
+    return ConfiguredNats(text), {"TRIBUNAL_NATS_CREDS": ours}, {"TRIBUNAL_NATS_CREDS": other}, \
+        "the creds file is not valid there"
+
+
+@pytest.mark.parametrize("way", [with_tls, with_nkey, with_creds])
+def test_a_worker_comes_in_with_what_it_has_and_not_otherwise(tmp_path, judge_cache, way):
+    server, ours, others, word = way(tmp_path)
+    with server, contextlib.closing(Farm(server, f"sqlite:{tmp_path}/s.db", tmp_path, judge_cache)) as f:
+        f.env = {k: str(v) for k, v in ours.items()}
+        f.cli("nats", "provision")
+        worker = f.worker().wait_ready()
+        (tmp_path / "task.json").write_text(json.dumps({**task(), "type": "light"}))
+        f.cli("nats", "publish", tmp_path / "task.json")
+        f.wait_state("s1", "FINISHED")
+        assert worker.stop() == 0
+        f.env = {k: str(v) for k, v in others.items()}
+        stranger = f.worker("w2")  # no --no-wait: this is nothing to wait for
+        assert stranger.process.wait(30) == 3 and word in stranger.text(), stranger.text()
 
 
 def test_without_a_database_it_warns_loudly(farm):

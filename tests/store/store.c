@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "store/events.h"
 #include "store/keys.h"
+#include "store/marks.h"
 #include "store/store.h"
 
 static struct tr_store *st;  /* a worker */
@@ -57,6 +58,7 @@ static void put_for(const char *id, const char *user, const char *key)
                                   .idempotency_key = key,
                                   .source = "nats",
                                   .subject = "judge.tasks.light",
+                                  .msg_seq = 17,
                                   .lang = "c17",
                                   .task = "{}",
                                   .task_len = 2};
@@ -92,7 +94,8 @@ static struct tr_verdict_row verdict(const char *v)
                                    .time_ms = 5,
                                    .memory_kb = 7,
                                    .result = "{\"a\":1}",
-                                   .result_len = 7};
+                                   .result_len = 7,
+                                   .brief = "{\"strip\":\"A\"}"};
 }
 
 static void lease_over(const char *id)
@@ -114,6 +117,7 @@ static void a_submission_goes_its_way(void **state)
 
     put("s1");
     assert_int_equal(row("s1").status, TR_PENDING);
+    assert_int_equal(row("s1").msg_seq, 17);
     int64_t lease = start(st, "s1");
     assert_int_equal(lease, 1);
     struct tr_submission s = row("s1");
@@ -126,6 +130,7 @@ static void a_submission_goes_its_way(void **state)
     assert_int_equal(s.status, TR_FINISHED);
     assert_string_equal(s.verdict, "AC");
     assert_int_equal(s.score, 100);
+    assert_string_equal(s.brief, "{\"strip\":\"A\"}");
     assert_true(s.finish_us > 0 && s.lease_until_us == 0);
     OK(tr_store_texts(st, "s1", &arena, &task, &task_len, &result, &result_len, &err));
     assert_string_equal(task, "{}");
@@ -147,7 +152,8 @@ static void a_verdict_is_written_once(void **state)
     IS(tr_store_fault(st, "s1", first, "late", SEC, 3, &err), TR_E_LOST);
     IS(tr_store_release(st, "s1", first, false, &err), TR_E_LOST);
     OK(tr_store_finish(st2, "s1", second, &v, &err));
-    OK(tr_store_finish(st2, "s1", second, &v, &err)); /* its own again: the answer was lost */
+    /* its own again: the answer was lost */
+    IS(tr_store_finish(st2, "s1", second, &v, &err), TR_MOVED_BEFORE);
     IS(tr_store_finish(st, "s1", first, &w, &err), TR_E_LOST);
     assert_string_equal(row("s1").verdict, "AC");
     assert_int_equal(row("s1").crashes, 1);
@@ -268,14 +274,77 @@ static void a_duplicate_takes_over_the_verdict(void **state)
     assert_string_equal(other, "s1");
     IS(tr_store_start(st, "s2", 0, SEC, &got, &err), TR_START_DUPLICATE);
     int64_t lease = start(st, "s1");
-    OK(tr_store_finish(st, "s1", lease, &v, &err));
+    IS(tr_store_finish(st, "s1", lease, &v, &err), TR_MOVED_COPIED);
+    IS(tr_store_finish(st, "s1", lease, &v, &err), TR_MOVED_BEFORE);
     assert_int_equal(row("s2").status, TR_FINISHED);
     assert_string_equal(row("s2").verdict, "WA");
+    assert_non_null(row("s2").brief);
     n.submit_id = "s3"; /* after the end */
     IS(tr_store_insert(st, &n, other, &err), TR_INSERT_DUPLICATE);
     assert_int_equal(row("s3").status, TR_FINISHED);
+    assert_non_null(row("s3").brief);
     OK(tr_store_duplicates(st, "s1", &arena, &list, &err));
     assert_int_equal(list.count, 2);
+}
+
+struct late {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    bool done;
+    int result;
+};
+
+static void *finish_late(void *arg)
+{
+    struct tr_store_conf conf = {.url = url, .worker_id = "late"};
+    TR_CLEANUP(tr_store_closep) struct tr_store *mine = NULL;
+    struct tr_verdict_row v = verdict("AC");
+    struct tr_err e = TR_ERR_INIT;
+    struct late *me = arg;
+    int r = tr_store_open(&conf, &mine, &e);
+
+    if (r >= 0)
+        r = tr_store_finish(mine, "s1", 1, &v, &e);
+    (void)pthread_mutex_lock(&me->lock);
+    me->result = r;
+    me->done = true;
+    (void)pthread_cond_signal(&me->cond);
+    (void)pthread_mutex_unlock(&me->lock);
+    return NULL;
+}
+
+/* The verdict comes between the duplicate and its commit. It has to wait: neither would see the
+ * other. */
+static void a_duplicate_that_comes_with_the_verdict_has_it(void **state)
+{
+    struct tr_submission_new n = {.submit_id = "s2",
+                                  .user_id = "u1",
+                                  .idempotency_key = "k",
+                                  .source = "nats",
+                                  .task = "{}",
+                                  .task_len = 2,
+                                  .on_key = TR_KEY_DUPLICATE};
+    struct late late = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+    struct timespec until;
+    pthread_t thread;
+    int timed_out = 0;
+
+    put_for("s1", "u1", "k");
+    assert_int_equal(start(st, "s1"), 1);
+    OK(tr_store_begin(st, &err));
+    IS(tr_store_insert(st, &n, NULL, &err), TR_INSERT_DUPLICATE);
+    assert_int_equal(pthread_create(&thread, NULL, finish_late, &late), 0);
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++; /* time enough to go wrong */
+    (void)pthread_mutex_lock(&late.lock);
+    while (!late.done && !timed_out)
+        timed_out = pthread_cond_timedwait(&late.cond, &late.lock, &until);
+    (void)pthread_mutex_unlock(&late.lock);
+    OK(tr_store_commit(st, &err));
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(late.result, TR_MOVED_COPIED);
+    assert_int_equal(row("s2").status, TR_FINISHED);
+    assert_string_equal(row("s2").verdict, "AC");
 }
 
 static void a_rejudge_keeps_the_old_result(void **state)
@@ -290,6 +359,7 @@ static void a_rejudge_keeps_the_old_result(void **state)
     int64_t lease = start(st, "s1");
     OK(tr_store_finish(st, "s1", lease, &v, &err));
     IS(tr_store_rejudge(st, "s1", "{2}", 3, &err), 1);
+    assert_null(row("s1").brief);
     IS(tr_store_start(st, "s1", 0, SEC, &got, &err), TR_START_STALE); /* the old message */
     IS(tr_store_finish(st, "s1", lease, &v, &err), TR_E_LOST);
     IS(tr_store_start(st, "s1", 1, SEC, &got, &err), TR_START_OK);
@@ -619,6 +689,48 @@ static void keys_are_listed_and_revoked_once(void **state)
     sql("DELETE FROM api_keys");
 }
 
+static void marks_are_there_once_and_go(void **state)
+{
+    struct tr_mark m = {.kind = "drain", .name = "judge-1", .note = "first", .faults = 1};
+    struct tr_mark other = {.kind = "problem", .name = "judge-1"}, *rows;
+    size_t n;
+
+    OK(tr_store_mark_set(st, &m, &err));
+    m.note = "second";
+    OK(tr_store_mark_set(st, &m, &err));
+    OK(tr_store_mark_set(st2, &other, &err));
+    OK(tr_store_mark_list(st2, &arena, &rows, &n, &err));
+    assert_int_equal(n, 2);
+    assert_string_equal(rows[0].note, "second");
+    assert_int_equal(rows[0].faults, 1);
+    assert_string_equal(rows[1].note, "");
+    assert_true(rows[0].created_us > 0);
+    IS(tr_store_mark_clear(st, "drain", "judge-1", &err), 1);
+    IS(tr_store_mark_clear(st, "drain", "judge-1", &err), 0);
+    OK(tr_store_mark_list(st, &arena, &rows, &n, &err));
+    assert_int_equal(n, 1);
+}
+
+static void what_is_ahead_counts_those_that_wait_before(void **state)
+{
+    struct tr_submission s;
+    int64_t ahead = -1;
+
+    put("s1");
+    put("s2");
+    put("s3");
+    s = row("s3");
+    OK(tr_store_ahead(st, &s, &ahead, &err));
+    assert_int_equal(ahead, 2);
+    (void)start(st, "s1"); /* does not wait any more */
+    sql("UPDATE submissions SET priority = -1 WHERE submit_id = 's2'");
+    OK(tr_store_ahead(st, &s, &ahead, &err));
+    assert_int_equal(ahead, 0);
+    s = row("s2");
+    OK(tr_store_ahead(st, &s, &ahead, &err));
+    assert_int_equal(ahead, 0);
+}
+
 static void events_are_undone_with_their_change(void **state)
 {
     struct tr_event_list l;
@@ -649,6 +761,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         T(an_adopted_run_goes_on_under_a_new_fence),
         T(keys_are_listed_and_revoked_once),
+        T(marks_are_there_once_and_go),
+        T(what_is_ahead_counts_those_that_wait_before),
         T(events_are_undone_with_their_change),
         T(a_submission_goes_its_way),
         T(a_verdict_is_written_once),
@@ -657,6 +771,7 @@ int main(int argc, char **argv)
         T(workers_that_die_do_not_cost_a_retry_but_end_some_time),
         T(the_same_key_is_the_same_submission),
         T(a_duplicate_takes_over_the_verdict),
+        T(a_duplicate_that_comes_with_the_verdict_has_it),
         T(a_rejudge_keeps_the_old_result),
         T(a_cancelled_run_is_lost),
         T(a_released_run_waits_again),

@@ -52,7 +52,9 @@ def test_a_name_is_one_short_line():
 
 # label: events in order, and what the row then says
 EVENTS = {
-    "a new one waits": ([{"type": "status_change", "status": "PENDING"}], {"status": "PENDING"}),
+    "a new one waits": (
+        [{"type": "status_change", "status": "PENDING", "timestamp": "2026-01-01T00:00:00Z"}],
+        {"status": "PENDING", "created_at": "2026-01-01T00:00:00Z"}),
     "tests come in one by one": (
         [{"type": "progress", "stage": "running", "done": 2, "total": 4,
           "cases": [{"id": 1, "status": "AC"}, {"id": 2, "status": "WA"}]}],
@@ -68,6 +70,15 @@ EVENTS = {
         [{"type": "progress", "stage": "running", "done": 1, "total": 3, "cases": [{"id": 1, "status": "WA"}]},
          {"type": "result", "result": {"verdict": "WA", "total_test": 3, "accepted_test": 0}}],
         {"verdict": "WA", "strip": "WSS"}),
+    "a result brings the tests that nobody heard of": (
+        [{"type": "result", "result": {"verdict": "WA", "total_test": 3, "accepted_test": 1, "strip": "AWS"}}],
+        {"verdict": "WA", "strip": "AWS"}),
+    "one that was sent before we looked does not seem new": (
+        [{"type": "status_change", "status": "RUNNING", "timestamp": "2026-01-01T00:00:09Z"}],
+        {"status": "RUNNING", "created_at": None}),
+    "nor does one that comes back": (
+        [{"type": "status_change", "status": "PENDING", "timestamp": "2026-01-01T00:00:09Z", "message": "its judge was lost"}],
+        {"status": "PENDING", "created_at": None}),
     "a test out of range is ignored": (
         [{"type": "progress", "stage": "running", "done": 1, "total": 1, "cases": [{"id": 999999, "status": "AC"}]}],
         {"strip": "."}),
@@ -79,6 +90,86 @@ def test_a_row_after_its_events(row):
     events, expected = EVENTS[row]
     got = run("rows.js", "a[0].reduce((row, e) => m.after(row, {submit_id: 's', ...e}), undefined)", events)
     assert {key: got.get(key) for key in expected} == expected
+
+
+# label: what the API says; what the row then says
+ROWS = {
+    "finished": ({"status": "FINISHED", "strip": "AW", "time_limit_ms": 1000, "memory_limit_kb": 65536},
+                 {"strip": "AW", "limits": {"time_ms": 1000, "memory_kb": 65536}}),
+    "running": ({"status": "RUNNING", "progress": {"stage": "running", "done": 1, "total": 3, "strip": "A.."}},
+                {"stage": "running", "done": 1, "total_test": 3, "strip": "A.."}),
+    "finished by an older version": ({"status": "FINISHED"}, {"strip": None, "limits": None}),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_of_the_api(row):
+    said, expected = ROWS[row]
+    got = run("rows.js", "m.rowOf(a[0])", {"submit_id": "s", **said})
+    assert {key: got.get(key) for key in expected} == expected
+
+
+# label: tests done as heard by events, as read after them; what is shown
+READINGS = {"events were quicker": (3, 2, 3), "the reading is newer": (1, 2, 2)}
+
+
+@pytest.mark.parametrize("row", READINGS)
+def test_a_reading_takes_no_tests_away(row):
+    heard, read, shown = READINGS[row]
+    [got] = run("rows.js", "(() => { const r = new m.Rows(3); const s = {submit_id: 's', status: 'RUNNING'};"
+                " r.load([{...s, progress: {stage: 'running', done: a[0], total: 4, strip: 'A'.repeat(a[0])}}]);"
+                " r.load([{...s, progress: {stage: 'running', done: a[1], total: 4, strip: 'A'.repeat(a[1])}}]);"
+                " return r.list(); })()", heard, read)
+    assert (got["done"], got["strip"]) == (shown, "A" * shown)
+
+
+CALM = {"judges": 1, "slots": 2, "busy": 1, "pending": 0, "oldest_s": 0, "dead": 0, "finished_per_minute": 60}
+QUEUE = {"name": "judge.normal.heavy.cpp17", "language": "cpp17", "ready": 3, "judges": 1, "paused": False}
+
+# label: the numbers, the queues, what is set aside; the tone, the headline, the troubles
+HEALTH = {
+    "nothing to do": ({}, [], [], ("ok", "fine", [])),
+    "work in hand": ({"pending": 5, "oldest_s": 4}, [QUEUE], [], ("ok", "busy", [])),
+    "a minute behind": ({"pending": 90, "oldest_s": 61}, [QUEUE], [], ("warn", "late", [])),
+    "an old number of an empty queue": ({"oldest_s": 99}, [], [], ("ok", "fine", [])),
+    "no judge": ({"judges": 0, "slots": 0}, [QUEUE | {"judges": 0}], [], ("bad", "stopped", ["nojudge"])),
+    "nobody has the language": ({"pending": 3}, [QUEUE | {"judges": 0}], [], ("bad", "stopped", ["unserved"])),
+    "nobody has it, and nothing waits": ({}, [QUEUE | {"judges": 0, "ready": 0}], [], ("ok", "fine", [])),
+    "paused": ({"pending": 3}, [QUEUE | {"paused": True}], [], ("ok", "busy", ["paused"])),
+    "set aside, and a dead letter": ({"dead": 1}, [], [{"kind": "problem", "name": "x"}], ("ok", "fine", ["aside", "dead"])),
+}
+
+
+@pytest.mark.parametrize("row", HEALTH)
+def test_health_is_one_word_and_its_reasons(row):
+    now, queues, asides, expected = HEALTH[row]
+    got = run("health.js", "m.health(...a)", CALM | now, queues, asides)
+    assert (got["tone"], got["key"], [one["key"] for one in got["list"]]) == expected
+
+
+def test_how_long_a_submission_waits_yet():
+    assert run("health.js", "m.waitFor(30, a[0])", CALM) == 30  # sixty a minute
+    assert run("health.js", "m.waitFor(0, a[0])", CALM) == 0  # a slot is free
+    assert run("health.js", "m.waitFor(5, a[0])", CALM | {"finished_per_minute": 0}) is None
+
+
+# label: what is set aside, the judges, the queues; why the submission is not started
+HELD = {
+    "its turn has not come": ([], 1, [QUEUE], ""),
+    "no judge": ([], 0, [QUEUE], "nojudge"),
+    "its queue is paused": ([], 1, [QUEUE | {"paused": True}], "paused"),
+    "nobody has its language": ([], 1, [QUEUE | {"judges": 0}], "unserved"),
+    "another language's queue is paused": ([], 1, [QUEUE, QUEUE | {"language": "go", "paused": True}], ""),
+    "its problem is set aside": ([{"kind": "problem", "name": "p"}], 1, [QUEUE], "aside"),
+    "a language of the problem's name is": ([{"kind": "language", "name": "p"}], 1, [QUEUE], ""),
+}
+
+
+@pytest.mark.parametrize("row", HELD)
+def test_why_a_submission_waits(row):
+    asides, judges, queues, expected = HELD[row]
+    assert run("health.js", "m.held({problem: 'p', language: 'cpp17'}, ...a)", CALM | {"judges": judges},
+               queues, asides) == expected
 
 
 def test_a_list_of_rows_has_a_ceiling():

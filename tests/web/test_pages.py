@@ -185,6 +185,19 @@ def test_an_uploaded_problem_is_checked_and_can_be_judged(page, farm, tmp_path):
     page.wait_text("#versions-title", "Versions")
 
 
+def test_what_the_checks_found_is_shown_at_the_upload_and_at_the_problem(page, farm, tmp_path):
+    with zipfile.ZipFile(tmp_path / "notes.zip", "w") as out:
+        out.writestr("problem.yaml", "name: Notes\n")
+        out.writestr("data/secret/1.in", "1\n")
+        out.writestr("data/secret/1.ans", "1\n")
+    page.open("/problems")
+    page.wait("input[type=file]")
+    page.browser.find("input[type=file]").type(str(tmp_path / "notes.zip"))
+    page.wait_text(".findings .found", "no time limit is stated")
+    page.open("/problems/notes")
+    page.wait_text(".found", "no time limit is stated")
+
+
 def test_upload_refuses_what_is_no_zip(page, farm, tmp_path):
     (tmp_path / "junk.zip").write_bytes(b"not a zip")
     page.open("/problems")
@@ -228,6 +241,30 @@ def test_without_a_key_one_is_asked_for_and_a_wrong_one_is_refused(look, farm):
     box.type(farm.keys["read"])
     page.click(".login button")
     page.wait("[data-judge='judge-1']")
+
+
+def test_the_address_that_serve_prints_lets_one_in_and_forgets_the_key(look, farm):
+    page = look(farm, role=None).open(f"/judges#key={farm.keys['read']}")
+    page.wait("[data-judge='judge-1']")
+    assert page.where == "/judges"
+    page.browser.call("POST", "/refresh", {})
+    page.wait("[data-judge='judge-1']")
+
+
+def test_live_page_says_in_words_how_it_is_and_what_is_wrong(page, farm):
+    judged(farm, RIGHT)
+    page.open("/").live()
+    page.wait(".health.ok")
+    queue = "judge.normal.heavy.cpp17"
+    farm.ask("POST", f"/api/v1/queues/{queue}/pause")
+    try:
+        page.wait_text(".health a", f"The queue {queue} is paused")
+        made = farm.submit(RIGHT)["submit_id"]
+        page.open(f"/submissions/{made}")
+        page.wait_text(".why", "Its queue is paused")
+    finally:
+        farm.ask("POST", f"/api/v1/queues/{queue}/resume")
+    page.wait(".page-head .chip.v-AC", timeout=40)
 
 
 def test_what_a_role_may_not_do_is_not_offered_and_is_refused(look, farm):

@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { t, useLang } from "./core/i18n.js";
 import { can, useMe, whoami } from "./core/me.js";
+import { keyFromAddress } from "./core/prefs.js";
 import { useRoute } from "./core/route.js";
 import { Empty, Skeleton } from "./ui/bits.jsx";
 import { Dialogs } from "./ui/dialogs.jsx";
@@ -58,5 +59,6 @@ function App() {
   );
 }
 
+keyFromAddress();
 render(<App />, document.getElementById("app"));
 whoami();

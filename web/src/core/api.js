@@ -42,15 +42,18 @@ export function headers(more) {
 
 async function refusal(answer) {
   let body = {};
+  let findings;
   try {
-    body = (await answer.json()).error ?? {};
+    const whole = await answer.json();
+    body = whole.error ?? {};
+    findings = whole.findings;
   } catch {
     // not ours: a proxy's page, or nothing
   }
   if (answer.status === 401) for (const fn of denied) fn();
   return new ApiError(answer.status, body.code ?? `http_${answer.status}`,
     body.message ?? `${answer.status} ${answer.statusText}`,
-    { field: body.field, findings: body.findings, after: Number(answer.headers.get("Retry-After")) || 0 });
+    { field: body.field, findings, after: Number(answer.headers.get("Retry-After")) || 0 });
 }
 
 /* A request that is given up by `signal` throws AbortError; one that nobody answers in time, ApiError. */

@@ -53,6 +53,15 @@ export function setApiKey(value, remember) {
   write(local, "key", remember ? value : null);
 }
 
+/* `tribunal serve` prints an address that ends in #key=…: the server never sees that part. Take the key, and
+ * take it out of the address, so that it is neither in the history nor in a copied link. */
+export function keyFromAddress() {
+  const key = new URLSearchParams(location.hash.slice(1)).get("key");
+  if (!key) return;
+  setApiKey(key, false);
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
 /* What was typed on the submit page for a problem and a language, so that a reload loses nothing. */
 export const draft = (problem, lang) => read(session, `draft.${problem}.${lang}`);
 export const setDraft = (problem, lang, code) => write(session, `draft.${problem}.${lang}`, code);

@@ -1,72 +1,55 @@
 // dead.jsx - submissions that no judge could judge: why, and what to do with them.
-import { useState } from "preact/hooks";
 import { get, post, query, seg } from "../core/api.js";
 import * as f from "../core/format.js";
 import { t } from "../core/i18n.js";
-import { useApi, useClock, useTitle } from "../core/hooks.js";
+import { useApi, useClock, useKeys, useTitle } from "../core/hooks.js";
 import { can } from "../core/me.js";
 import { go } from "../core/route.js";
 import { plain } from "../core/visible.js";
 import { Action, Ago, Empty, Id, Loaded, Name, Panel } from "../ui/bits.jsx";
 import { ask, attempt, say } from "../ui/dialogs.jsx";
+import { Field, filtersOf } from "../ui/filters.jsx";
+import { Icon } from "../ui/icons.jsx";
 
 const PAGE = 200;
-const MOST = 10000; // by one press of a button
-const AT_ONCE = 4;
+const MOST = 10000; // in one call
+const NAMES = ["problem", "language", "user", "worker_id"];
 
-const matches = (one, q) => !q || [one.submit_id, one.error, one.problem, one.language, one.user]
-  .some((text) => String(text ?? "").toLowerCase().includes(q.toLowerCase()));
+const matches = (one, q) => !q || [one.submit_id, one.error].some((text) => String(text ?? "").toLowerCase().includes(q.toLowerCase()));
 
-/* All that match, over every page. */
-async function everything(q) {
-  const out = [];
+/* What the server shall take: its own filters or all; for the text of an error, which it does not look into,
+ * the ids of those that have it. */
+async function chosen(filters, q) {
+  if (!q) return Object.keys(filters).length ? filters : { all: true };
+  const ids = [];
   let cursor;
   do {
-    const page = await get(`/dead-letters${query({ limit: PAGE, cursor })}`);
-    out.push(...page.dead_letters.filter((one) => matches(one, q)));
+    const page = await get(`/dead-letters${query({ ...filters, limit: PAGE, cursor })}`);
+    ids.push(...page.dead_letters.filter((one) => matches(one, q)).map((one) => one.submit_id));
     cursor = page.next_cursor;
-  } while (cursor && out.length < MOST);
-  return out.slice(0, MOST);
+  } while (cursor && ids.length < MOST);
+  return { submit_ids: ids.slice(0, MOST) };
 }
 
-/* One call each, a few at a time; how many were done. One that is gone meanwhile is no failure. */
-async function each(list, verb, progress) {
-  let done = 0;
-  let at = 0;
-  const work = async () => {
-    while (at < list.length) {
-      const one = list[at++];
-      try {
-        await post(`/dead-letters/${seg(one.submit_id)}/${verb}`);
-        progress(++done);
-      } catch (error) {
-        if (error.status !== 404 && error.status !== 409) throw error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return done;
-}
-
-function Bulk({ q, reload }) {
-  const [busy, set] = useState("");
+function Bulk({ filters, q, reload }) {
   const all = async (verb) => {
     await attempt(async () => {
-      const list = await everything(q);
-      const sure = await ask({ title: t(`dead.${verb}All.ask`, { n: f.count(list.length) }), text: q ? t("dead.matching", { q: plain(q, 60) }) : t(`dead.${verb}.text`),
+      const which = await chosen(filters, q);
+      const { count } = await post(`/dead-letters/${verb}`, { ...which, dry_run: true });
+      const words = [...Object.values(filters), q].filter(Boolean).map((one) => plain(one, 60)).join(", ");
+      const sure = await ask({ title: t(`dead.${verb}All.ask`, { n: f.count(count) }), text: words ? t("dead.matching", { q: words }) : t(`dead.${verb}.text`),
         yes: t(`dead.${verb}All`), danger: verb === "discard" });
       if (!sure) return;
-      const done = await each(list, verb, (n) => set(`${n} / ${list.length}`));
-      say(t(`dead.${verb}All.done`, { n: f.count(done) }));
+      const done = await post(`/dead-letters/${verb}`, which);
+      say(t(`dead.${verb}All.done`, { n: f.count(done.count) }));
     });
-    set("");
     await reload();
   };
+  const scope = q || Object.keys(filters).length ? "Match" : "All";
   return (
     <>
-      {busy && <span class="num muted" role="status">{busy}</span>}
-      <Action icon="retry" run={() => all("retry")}>{t("dead.retryAll")}</Action>
-      <Action icon="trash" run={() => all("discard")}>{t("dead.discardAll")}</Action>
+      <Action icon="retry" run={() => all("retry")}>{t(`dead.retry${scope}`)}</Action>
+      <Action icon="trash" run={() => all("discard")}>{t(`dead.discard${scope}`)}</Action>
     </>
   );
 }
@@ -96,28 +79,35 @@ function Row({ one, now, reload }) {
 
 export function DeadPage({ params }) {
   useTitle(t("nav.dead"));
+  useKeys({ "/": () => document.querySelector("[data-search]")?.focus() });
   const q = params.q ?? "";
+  const filters = filtersOf(params, NAMES);
+  const filtered = q || Object.keys(filters).length > 0;
   const now = useClock();
-  const from = useApi(`/dead-letters?limit=${PAGE}`, (event) => event.type === "status_change", 1000);
-  const search = (event) => go(`/dead-letters${query({ q: event.currentTarget.value.trim() })}`, true);
+  const from = useApi(`/dead-letters${query({ ...filters, limit: PAGE })}`, (event) => event.type === "status_change", 1000);
+  const set = (name, value) => go(`/dead-letters${query({ ...filters, q, [name]: value })}`, true);
   return (
     <>
       <header class="page-head">
         <h1>{t("nav.dead")}</h1>
         <div class="actions">
-          {can("admin") && from.data?.dead_letters.length > 0 && <Bulk q={q} reload={from.reload} />}
+          {can("admin") && from.data?.dead_letters.length > 0 && <Bulk filters={filters} q={q} reload={from.reload} />}
         </div>
       </header>
       <div class="filters" role="search" aria-label={t("filter.label")}>
-        <label class="field wide-field"><span>{t("dead.filter")}</span>
-          <input name="q" defaultValue={q} onInput={search} spellcheck={false} autocomplete="off" maxLength={200} /></label>
+        <div class="fields">
+          <label class="field wide-field"><span>{t("dead.filter")}</span>
+            <input name="q" defaultValue={q} onInput={(event) => set("q", event.currentTarget.value.trim())} spellcheck={false} autocomplete="off" maxLength={200} data-search /></label>
+          {NAMES.map((name) => <Field key={name} name={name} filters={filters} change={set} />)}
+          {filtered && <button class="button" onClick={() => go("/dead-letters", true)}><Icon name="cross" />{t("filter.clear")}</button>}
+        </div>
       </div>
       <Panel>
         <Loaded from={from} rows={6}>
           {(data) => {
             const list = data.dead_letters.filter((one) => matches(one, q));
             if (!list.length) {
-              return q ? <Empty icon="search" title={t("rows.none")} /> : <Empty icon="check" title={t("dead.none")}><p>{t("dead.noneText")}</p></Empty>;
+              return filtered ? <Empty icon="search" title={t("rows.none")} /> : <Empty icon="check" title={t("dead.none")}><p>{t("dead.noneText")}</p></Empty>;
             }
             return (
               <div class="scroll" tabIndex={-1}>

@@ -49,6 +49,11 @@ function Tasks({ list, now }) {
   );
 }
 
+/* What it was given is known at once; what it says itself is as old as its heartbeat. */
+const busyOf = (judge) => judge.running ?? judge.busy ?? 0;
+
+const byId = (a, b) => a.judge_id.localeCompare(b.judge_id, undefined, { numeric: true });
+
 function Card({ judge, now, from }) {
   const age = now - f.millis(judge.last_heartbeat_at);
   const weak = judge.box?.weak ?? [];
@@ -63,14 +68,14 @@ function Card({ judge, now, from }) {
           </Action>
         )}
       </header>
-      <div class="slots-line"><Slots busy={judge.busy} total={judge.slots ?? judge.tokens} /><span class="num muted">{t("judges.slots", { busy: judge.busy ?? 0, total: judge.slots ?? judge.tokens ?? 0 })}</span></div>
+      <div class="slots-line"><Slots busy={busyOf(judge)} total={judge.slots ?? judge.tokens} /><span class="num muted">{t("judges.slots", { busy: busyOf(judge), total: judge.slots ?? judge.tokens ?? 0 })}</span></div>
       <dl class="facts small-facts">
         <Fact name="judge.beat" tone={`beat-${judge.state === "lost" ? "bad" : beat(age)}`}><Ago at={judge.last_heartbeat_at} now={now} /></Fact>
         <Fact name="judge.load">{f.decimal(judge.load, 2)}{judge.cores ? <span class="note">{t("judge.cores", { n: judge.cores })}</span> : null}</Fact>
         <Fact name="judge.memory">{judge.memory_free_mib === undefined ? "–" : f.kib(judge.memory_free_mib * 1024)}<span class="note">{t("of", { limit: f.kib((judge.memory_mib ?? 0) * 1024) })}</span></Fact>
         <Fact name="judge.judged">{f.count(judge.judged ?? 0)}{judge.faults > 0 && <span class="note late">{t("judge.faults", { n: f.count(judge.faults) })}</span>}</Fact>
-        <Fact name="judge.cache">{hitRate(judge.cache)}{judge.cache && <span class="note">{f.count(judge.cache.entries)} · {f.bytes(judge.cache.bytes)}</span>}</Fact>
-        <Fact name="judges.calibration">{f.decimal(judge.calibration, 2)}</Fact>
+        <Fact name="judge.cache">{hitRate(judge.cache)}{judge.cache && <span class="note">{t("judge.kept", { n: f.count(judge.cache.entries) })} · {f.bytes(judge.cache.bytes)}</span>}</Fact>
+        <Fact name="judges.calibration">{f.decimal(judge.calibration, 2)}<span class="note">{t("judge.calibrationNote")}</span></Fact>
         <Fact name="judge.version"><Name value={judge.version} /></Fact>
         <Fact name="judge.since"><Ago at={judge.connected_at} now={now} /></Fact>
       </dl>
@@ -81,7 +86,7 @@ function Card({ judge, now, from }) {
         <ul class="langs">{(judge.languages ?? []).map((one) => <li key={one.slug}><b><Name value={one.slug} /></b> <span class="muted"><Name value={one.version} max={80} /></span></li>)}</ul>
       </details>
       <footer><a href={`/submissions${query({ worker_id: judge.judge_id })}`}>{t("judge.all")}</a>
-        {judge.address && <span class="muted num"><Name value={judge.address} /></span>}</footer>
+        {judge.address && <span class="muted num"><Name value={judge.address.replace(/^::ffff:/, "")} /></span>}</footer>
     </article>
   );
 }
@@ -95,7 +100,7 @@ export function JudgesPage() {
       <h1>{t("nav.judges")}</h1>
       <Loaded from={from} rows={6}>
         {(data) => (data.judges.length
-          ? <div class="cards">{data.judges.map((one) => <Card key={one.judge_id} judge={one} now={now} from={from} />)}</div>
+          ? <div class="cards">{[...data.judges].sort(byId).map((one) => <Card key={one.judge_id} judge={one} now={now} from={from} />)}</div>
           : (
             <Empty icon="warn" title={t("judge.none")}>
               <p>{t("judge.noneText")}</p>

@@ -5,12 +5,12 @@ import { t, useLang } from "../core/i18n.js";
 import { useApi, useClock, useEvents, useTitle } from "../core/hooks.js";
 import { can } from "../core/me.js";
 import { useNow } from "../core/now.js";
-import { useLimits } from "../core/problems.js";
-import { Rows } from "../core/rows.js";
-import { useHydrate } from "../core/hydrate.js";
+import { useLookup } from "../core/lookup.js";
+import { Rows, isFirst } from "../core/rows.js";
 import { useFrame } from "../core/frame.js";
 import { Empty, Failed, Panel, Skeleton, Slots } from "../ui/bits.jsx";
 import { Chart, Legend } from "../ui/chart.jsx";
+import { Health } from "../ui/health.jsx";
 import { Icon } from "../ui/icons.jsx";
 import { RowTable } from "../ui/rowtable.jsx";
 
@@ -102,7 +102,6 @@ function Feed() {
   const [held, hold] = useState(null);
   const draw = useFrame();
   const now = useClock();
-  const limits = useLimits();
   const first = useApi(`/submissions?limit=${SHOWN}`, undefined, 1500);
   const loaded = useRef(null);
   if (first.data && loaded.current !== first.data) {
@@ -115,8 +114,13 @@ function Feed() {
     const timer = setTimeout(() => setWarm(true), 1000);
     return () => clearTimeout(timer);
   }, [Boolean(first.data)]);
-  useEvents((event) => rows.apply(event) && draw());
-  useHydrate(rows, first.data, draw);
+  const lookUp = useLookup(rows, draw);
+  useEvents((event) => {
+    const known = rows.map.has(event.submit_id);
+    if (!rows.apply(event)) return;
+    draw();
+    if (!known && !isFirst(event)) lookUp(event.submit_id);
+  });
 
   const all = rows.list();
   const shown = held ? held.map((id) => rows.map.get(id)).filter(Boolean) : all.slice(0, SHOWN);
@@ -138,7 +142,7 @@ function Feed() {
   return (
     <div class={`feed ${warm ? "warm" : ""}`} onMouseEnter={stop} onMouseLeave={release} onFocusIn={stop} onFocusOut={leave}>
       {fresh > 0 && <button class="pill" onClick={release}><Icon name="up" />{t("rows.new", { n: fresh })}</button>}
-      <RowTable rows={shown} limits={limits} now={now} words={words} label={t("live.latest")} />
+      <RowTable rows={shown} now={now} words={words} label={t("live.latest")} />
     </div>
   );
 }
@@ -149,6 +153,7 @@ export function LivePage() {
   return (
     <>
       <h1 class="sr">{t("nav.live")}</h1>
+      <Health />
       <Tiles now={now} />
       <Charts />
       <Panel title={t("live.latest")} id="latest" side={<a href="/submissions">{t("live.all")}</a>}>

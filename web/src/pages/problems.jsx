@@ -26,7 +26,7 @@ function Row({ one, now }) {
       <td class="lo">{one.scoring ?? "–"}{one.interactive ? ` · ${t("problem.interactive")}` : ""}</td>
       <td class="lo num">{f.bytes(one.size)}</td>
       <td class="lo num"><Ago at={one.updated_at} now={now} /></td>
-      <td><State problem={one} /></td>
+      <td><State problem={one} />{one.findings?.length > 0 && <span class="note">{t("problem.notes", { n: one.findings.length })}</span>}</td>
     </tr>
   );
 }
@@ -80,8 +80,22 @@ function Finding({ one }) {
         : why ? <span class="state bad"><Icon name="cross" />{t("upload.refused")}</span>
           : <span class="state ok"><Icon name="check" />{t("upload.done", { n: one.problem.tests ?? 0 })}</span>}
       {why && <Text value={why} label={t("upload.refused")} />}
-      {list.map((finding, i) => <p key={i} class={finding.level === "error" ? "late" : "muted"}><Name value={finding.message} max={400} /></p>)}
+      <Findings list={list.filter((finding) => finding.message !== why)} />
     </li>
+  );
+}
+
+/* What the checks found, each on a line. */
+function Findings({ list }) {
+  if (!list?.length) return null;
+  return (
+    <ul class="found">
+      {list.map((one, i) => (
+        <li key={i} class={one.level === "error" ? "late" : "muted"}>
+          <Icon name={one.level === "error" ? "cross" : "info"} /><span><Name value={one.message} max={400} /></span>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -169,6 +183,7 @@ export function ProblemPage({ id }) {
                 .map(([name, value]) => <div key={name}><dt>{t(name)}</dt><dd class="num">{value}</dd></div>)}
             </dl>
           </Panel>
+          {one.findings?.length > 0 && <Panel title={t("problem.findings")} id="findings"><Findings list={one.findings} /></Panel>}
           {can("read") && <Versions id={id} />}
         </>
       )}

@@ -19,16 +19,16 @@ function Row({ queue, most, from }) {
   const waiting = queue.ready + (queue.scheduled ?? 0);
   return (
     <tr class={queue.paused ? "paused" : ""} data-queue={queue.name}>
-      <th scope="row"><Name value={queue.name} max={60} /></th>
+      <th scope="row" class="queue-name"><Name value={queue.name} max={60} /></th>
       <td class="lo"><Name value={queue.class} /></td>
-      <td class="num">
+      <td class="num" data-label={t("queue.ready")}>
         <span class="depth"><i style={{ width: `${most ? (100 * waiting) / most : 0}%` }} aria-hidden="true" /><span>{f.count(queue.ready)}</span></span>
       </td>
       <td class="num mid">{f.count(queue.scheduled ?? 0)}</td>
-      <td class="num">{f.count(queue.running)}</td>
-      <td class="num mid">{f.decimal(queue.per_minute ?? 0, 0)}</td>
-      <td class={`num mid ${queue.oldest_s > 60 ? "late" : ""}`}>{queue.ready ? f.seconds(queue.oldest_s) : "–"}</td>
-      <td class="num lo">{f.count(queue.dead ?? 0)}</td>
+      <td class="num" data-label={t("queue.running")}>{f.count(queue.running)}</td>
+      <td class="num" data-label={t("queue.rate")}>{f.decimal(queue.per_minute ?? 0, 0)}</td>
+      <td class={`num ${queue.ready && queue.oldest_s > 60 ? "late" : ""}`} data-label={t("queue.oldest")}>{queue.ready ? f.seconds(queue.oldest_s) : "–"}</td>
+      <td class="num lo">{queue.dead > 0 ? <a href="/dead-letters">{f.count(queue.dead)}</a> : "0"}</td>
       <td class={`num lo ${queue.judges === 0 ? "late" : ""}`}>{f.count(queue.judges)}</td>
       <td>{queue.paused
         ? <span class="state warn"><Icon name="pause" />{t("queue.isPaused")}</span>
@@ -41,6 +41,10 @@ function Row({ queue, most, from }) {
   );
 }
 
+/* The higher band first, as the judges take them; then by name, so that rows stay where they are. */
+const BANDS = ["high", "normal", "low"];
+const byNeed = (a, b) => BANDS.indexOf(a.band) - BANDS.indexOf(b.band) || a.name.localeCompare(b.name);
+
 function Table({ list, from }) {
   const most = Math.max(0, ...list.map((one) => one.ready + (one.scheduled ?? 0)));
   return (
@@ -50,13 +54,13 @@ function Table({ list, from }) {
           <tr>
             <th scope="col">{t("queue.name")}</th><th scope="col" class="lo">{t("queue.class")}</th>
             <th scope="col" class="num">{t("queue.ready")}</th><th scope="col" class="num mid">{t("queue.scheduled")}</th>
-            <th scope="col" class="num">{t("queue.running")}</th><th scope="col" class="num mid">{t("queue.rate")}</th>
-            <th scope="col" class="num mid">{t("queue.oldest")}</th><th scope="col" class="num lo">{t("queue.dead")}</th>
+            <th scope="col" class="num">{t("queue.running")}</th><th scope="col" class="num">{t("queue.rate")}</th>
+            <th scope="col" class="num">{t("queue.oldest")}</th><th scope="col" class="num lo">{t("queue.dead")}</th>
             <th scope="col" class="num lo">{t("nav.judges")}</th><th scope="col">{t("queue.state")}</th>
             <th scope="col"><span class="sr">{t("actions")}</span></th>
           </tr>
         </thead>
-        <tbody>{list.map((queue) => <Row key={queue.name} queue={queue} most={most} from={from} />)}</tbody>
+        <tbody>{[...list].sort(byNeed).map((queue) => <Row key={queue.name} queue={queue} most={most} from={from} />)}</tbody>
       </table>
     </div>
   );

@@ -6,9 +6,10 @@ import * as f from "../core/format.js";
 import { has, t } from "../core/i18n.js";
 import { useApi, useClock, useEvents, useTitle } from "../core/hooks.js";
 import { can } from "../core/me.js";
-import { FINAL, after, stripOf } from "../core/rows.js";
+import { FINAL, after, fill, rowOf, stripOf } from "../core/rows.js";
 import { Action, Failed, Name, Panel, Skeleton, Text } from "../ui/bits.jsx";
 import { ask, attempt } from "../ui/dialogs.jsx";
+import { Waiting } from "../ui/health.jsx";
 import { Chip, Strip, stateOf, verdictName } from "../ui/verdict.jsx";
 import { Timeline } from "./timeline.jsx";
 import { Tests } from "./tests.jsx";
@@ -28,19 +29,17 @@ export function useSubmission(id) {
     setLive((old) => after(old ?? data ?? undefined, event));
   });
   /* What was read is newer than what was heard before it. */
-  useEffect(() => {
-    for (const one of data?.progress?.cases ?? []) cases.current.set(one.id, one);
-    setLive(null);
-  }, [data]);
+  useEffect(() => setLive(null), [data]);
   useEffect(() => { cases.current = new Map(); }, [id]);
   usePolling(from, data && !FINAL.has(data.status));
 
   if (!data) return { from, row: null };
-  const row = { ...data, ...data.progress && { done: data.progress.done, total_test: data.progress.total, stage: data.progress.stage },
-    ...live };
-  const known = FINAL.has(row.status) ? data.result?.cases ?? [] : [...cases.current.values()].sort((a, b) => a.id - b.id);
+  const row = { ...rowOf(data), ...live };
+  const done = FINAL.has(row.status);
+  const known = done ? data.result?.cases ?? [] : [...cases.current.values()].sort((a, b) => a.id - b.id);
   const total = data.result?.total_test ?? row.total_test ?? known.length;
-  return { from, row: { ...row, strip: stripOf(known, total), total_test: total, limits: data.result?.limits }, cases: known };
+  const strip = done ? stripOf(known, total) : fill(row.strip, known, total);
+  return { from, row: { ...row, strip, total_test: total, limits: data.result?.limits }, cases: known };
 }
 
 /* Without the event stream (a key that may only submit, or a proxy in the way) look every second. */
@@ -111,9 +110,7 @@ function Facts({ row, judge }) {
 }
 
 function Why({ row }) {
-  if (row.status === "PENDING") {
-    return <p class="why">{row.queue_position === undefined ? t("why.pending") : t("why.position", { n: f.count(row.queue_position) })}</p>;
-  }
+  if (row.status === "PENDING") return <Waiting row={row} />;
   if (row.status === "DLQ") return <p class="why bad">{t("why.dead")} {can("read") && <a href="/dead-letters">{t("nav.dead")}</a>}</p>;
   if (row.status === "SYSTEM_ERROR") return <p class="why">{t("why.retry")}</p>;
   const text = row.result?.text;

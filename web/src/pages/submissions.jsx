@@ -3,14 +3,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, query } from "../core/api.js";
 import { t, useLang } from "../core/i18n.js";
 import { useApi, useClock, useEvents, useKeys, useTitle } from "../core/hooks.js";
-import { useLimits } from "../core/problems.js";
-import { useHydrate } from "../core/hydrate.js";
 import { useFrame } from "../core/frame.js";
 import { go } from "../core/route.js";
 import { Rows } from "../core/rows.js";
 import { can } from "../core/me.js";
 import { Action, Empty, Failed, Panel, Skeleton } from "../ui/bits.jsx";
 import { attempt } from "../ui/dialogs.jsx";
+import { Field, filtersOf } from "../ui/filters.jsx";
 import { Icon } from "../ui/icons.jsx";
 import { RowTable } from "../ui/rowtable.jsx";
 import { VerdictIcon, verdictName } from "../ui/verdict.jsx";
@@ -21,8 +20,6 @@ const VERDICTS = ["AC", "WA", "TLE", "MLE", "OLE", "RTE", "CE"];
 const STATES = ["PENDING", "RUNNING", "SYSTEM_ERROR", "DLQ", "CANCELLED"];
 const NAMES = ["verdict", "status", "problem", "language", "user", "worker_id", "contest", "kind", "since", "until"];
 
-const filtersOf = (params) => Object.fromEntries(NAMES.filter((n) => params[n]).map((n) => [n, params[n]]));
-
 function change(filters, name, value) {
   const next = { ...filters, [name]: value };
   if (name === "verdict" && value) delete next.status;
@@ -30,27 +27,10 @@ function change(filters, name, value) {
   go(`/submissions${query(next)}`, true);
 }
 
-function Field({ name, filters, list, search }) {
-  const box = useRef(null);
-  const value = filters[name] ?? "";
-  useEffect(() => {
-    if (box.current.value !== value) box.current.value = value;
-  }, [value]);
-  const set = () => change(filters, name, box.current.value.trim());
-  return (
-    <label class="field">
-      <span>{t(`filter.${name}`)}</span>
-      <input ref={box} name={name} defaultValue={value} list={list ? `list-${name}` : undefined} maxLength={128} autocomplete="off"
-        spellcheck={false} data-search={search} onChange={set}
-        onKeyDown={(e) => { if (e.key === "Enter") set(); if (e.key === "Escape") e.currentTarget.blur(); }} />
-      {list && <datalist id={`list-${name}`}>{list.map((one) => <option key={one} value={one} />)}</datalist>}
-    </label>
-  );
-}
-
 function Filters({ filters }) {
   const problems = useApi("/problems").data?.problems?.map((one) => one.id) ?? [];
   const languages = useApi("/languages").data?.languages?.map((one) => one.slug) ?? [];
+  const set = (name, value) => change(filters, name, value);
   const toggle = (name, value) => (
     <button key={value} class="toggle" aria-pressed={filters[name] === value}
       onClick={() => change(filters, name, filters[name] === value ? "" : value)}>
@@ -64,10 +44,10 @@ function Filters({ filters }) {
         {STATES.map((one) => toggle("status", one))}
       </div>
       <div class="fields">
-        <Field name="problem" filters={filters} list={problems} search />
-        <Field name="language" filters={filters} list={languages} />
-        <Field name="user" filters={filters} />
-        <Field name="worker_id" filters={filters} />
+        <Field name="problem" filters={filters} list={problems} search change={set} />
+        <Field name="language" filters={filters} list={languages} change={set} />
+        <Field name="user" filters={filters} change={set} />
+        <Field name="worker_id" filters={filters} change={set} />
         {Object.keys(filters).length > 0 &&
           <button class="button" onClick={() => go("/submissions", true)}><Icon name="cross" />{t("filter.clear")}</button>}
       </div>
@@ -115,7 +95,6 @@ function useList(filters) {
     if (rows.current.map.has(event.submit_id)) rows.current.apply(event) && draw();
     else if (fits(event, filters)) setFresh((n) => n + 1);
   });
-  useHydrate(rows.current, first.data, draw);
   const cursor = more ? more.cursor : first.data?.next_cursor;
   const loadMore = () => attempt(async () => {
     const page = await get(`${address}&cursor=${encodeURIComponent(cursor)}`);
@@ -128,10 +107,9 @@ function useList(filters) {
 
 export function SubmissionsPage({ params }) {
   const words = useLang();
-  const filters = filtersOf(params);
+  const filters = filtersOf(params, NAMES);
   const { first, rows, fresh, cursor, loadMore, renew } = useList(filters);
   const now = useClock();
-  const limits = useLimits();
   useTitle(t("nav.submissions"));
   useKeys({
     j: () => walk(1),
@@ -146,7 +124,7 @@ export function SubmissionsPage({ params }) {
         {fresh > 0 && <button class="pill" onClick={renew}><Icon name="up" />{t("rows.new", { n: fresh })}</button>}
         {first.error && first.data && <Failed error={first.error} reload={first.reload} />}
         {!first.data ? (first.error ? <Failed error={first.error} reload={first.reload} /> : <Skeleton rows={14} />)
-          : rows.length ? <RowTable rows={rows} limits={limits} now={now} full words={words} label={t("nav.submissions")} />
+          : rows.length ? <RowTable rows={rows} now={now} full words={words} label={t("nav.submissions")} />
             : <NoRows filtered={Object.keys(filters).length > 0} />}
         {cursor && <div class="more"><Action run={loadMore}>{t("rows.more")}</Action></div>}
       </Panel>

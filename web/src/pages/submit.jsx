@@ -10,6 +10,7 @@ import { go } from "../core/route.js";
 import { starter } from "../core/starters.js";
 import { Action, Empty, Failed, Name, Panel, Skeleton, Text } from "../ui/bits.jsx";
 import { attempt } from "../ui/dialogs.jsx";
+import { Waiting } from "../ui/health.jsx";
 import { Chip, Strip, VerdictChip } from "../ui/verdict.jsx";
 import { Announce, useSubmission } from "./submission.jsx";
 import { Difference } from "./tests.jsx";
@@ -57,7 +58,7 @@ function Outcome({ id }) {
         <div><dt>{t("col.memory")}</dt><dd class="num">{f.kib(row.memory_kb)}</dd></div>
         <div><dt>{t("col.score")}</dt><dd class="num">{row.score ?? "–"}</dd></div>
       </dl>
-      {row.status === "PENDING" && row.queue_position !== undefined && <p class="muted">{t("why.position", { n: f.count(row.queue_position) })}</p>}
+      {row.status === "PENDING" && <Waiting row={row} />}
       {row.verdict === "CE" && <Text value={row.result?.compile?.log ?? ""} label={t("compile.log")} />}
       {bad && <div class="outcome-bad"><h3>{t("test.n", { n: bad.id })} <VerdictChip verdict={bad.status} subcode={bad.subcode} /></h3><Difference one={bad} /></div>}
     </div>
@@ -171,7 +172,8 @@ export function SubmitPage({ params }) {
               options={usable.map((one) => ({ value: one.id, label: one.name && one.name !== one.id ? `${one.id} · ${one.name}` : one.id }))} />
             <Choice label={t("col.language")} name="language" value={language?.slug} onChange={(slug) => choose({ language: slug })}
               options={known.map((one) => ({ value: one.slug, label: one.judges ? one.name : t("submit.nojudge", { name: one.name }) }))} />
-            <span class="muted num limits">{f.ms(problem.time_limit)} · {f.kib((problem.memory_limit ?? 0) * 1024)} · {t("submit.tests", { n: f.count(problem.tests) })}</span>
+            <span class="muted num limits">{f.ms(problem.time_limit)} · {f.kib((problem.memory_limit ?? 0) * 1024)} · {t("submit.tests", { n: f.count(problem.tests) })}
+              {language?.versions?.length > 0 && <> · {t("submit.compiler")} <Name value={language.versions.join(", ")} max={80} /></>}</span>
           </div>
           <Editor code={text.code} slug={language?.slug} version={text.version} onChange={text.change} onSubmit={submit} />
           <div class="submit-bar">
@@ -186,7 +188,6 @@ export function SubmitPage({ params }) {
             {sent ? <Outcome id={sent} /> : <p class="muted pad">{t("submit.none")}</p>}
           </Panel>
           <Custom language={language?.slug} code={text.code} problem={problem} />
-          {language?.versions?.length > 0 && <p class="note"><Name value={language.versions.join(" · ")} max={160} /></p>}
         </div>
       </div>
     </>

@@ -18,7 +18,7 @@ function Plot({ cases, limits, chosen, choose }) {
   const [what, set] = useState("time");
   const value = (one) => (what === "time" ? one.time_ms : one.memory_kb) ?? 0;
   const limit = what === "time" ? limits?.time_ms : limits?.memory_kb;
-  const top = Math.max(1, ...cases.map(value), limit && cases.some((one) => value(one) > limit / 3) ? limit : 0) * 1.05;
+  const top = Math.max(1, ...cases.map(value), limit && cases.some((one) => value(one) > limit / 3) ? limit : 0);
   const text = what === "time" ? f.ms : f.kib;
   return (
     <div class="plot">
@@ -27,6 +27,7 @@ function Plot({ cases, limits, chosen, choose }) {
         <span class="muted num">{t("plot.max", { value: text(Math.max(0, ...cases.map(value))), limit: text(limit) })}</span>
       </div>
       <div class="bars" role="img" aria-label={t("plot.label", { n: cases.length })}>
+        <span class="bars-top num muted" aria-hidden="true">{text(top)}</span>
         {limit && limit <= top && <hr style={{ bottom: `${(100 * limit) / top}%` }} />}
         {cases.map((one) => (
           <i key={one.id} class={`v-${one.status} ${one.id === chosen ? "chosen" : ""}`} title={`${one.id} · ${verdictName(one.status)} · ${text(value(one))}`}
@@ -82,17 +83,21 @@ export function Difference({ one }) {
   );
 }
 
+/* What a program dies of by its own doing. Over a limit it is the judge that ends it: that signal says nothing. */
+const SIGNALS = { 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEGV", 13: "SIGPIPE", 31: "SIGSYS" };
+const byItself = (one) => typeof one.signal === "number" && one.status === "RTE";
+
 function Chosen({ row, one }) {
   const logs = (row.logs ?? []).filter((name) => name.startsWith(`case_${one.id}.`) || name.startsWith(`case_${one.id}_`));
   return (
     <div class="chosen-test" id="chosen-test">
       <h3>{t("test.n", { n: one.id })} {one.name && one.name !== String(one.id) && <span class="muted"><Name value={one.name} /></span>} <VerdictChip verdict={one.status} subcode={one.subcode} /></h3>
       {one.subcode && has(`subcode.${one.subcode}`) && <p>{t(`subcode.${one.subcode}`)}</p>}
-      {typeof one.signal === "number" && <p>{t("test.signal", { n: one.signal })}</p>}
+      {byItself(one) && <p>{t("test.signal", { n: one.signal, name: SIGNALS[one.signal] ?? "" })}</p>}
       {one.exit > 0 && <p>{t("test.exit", { n: one.exit })}</p>}
       <Difference one={one} />
       {one.message && <><h4>{t("test.message")}</h4><Text value={one.message} label={t("test.message")} /></>}
-      {one.note && <p class="muted"><Name value={one.note} max={300} /></p>}
+      {one.note && !byItself(one) && <p class="muted"><Name value={one.note} max={300} /></p>}
       {logs.length > 0 && <p class="logs">{logs.map((name) => <LogLink key={name} id={row.submit_id} name={name} />)}</p>}
     </div>
   );
@@ -120,7 +125,7 @@ function Groups({ list }) {
   return (
     <ul class="groups">
       {list.map((one, i) => (
-        <li key={i}><Name value={one.name} /> <b class="num">{one.score ?? 0} / {one.max ?? 0}</b></li>
+        <li key={i}>{t("test.group")} <Name value={one.name} /> <b class="num">{one.score ?? 0} / {one.max ?? 0}</b></li>
       ))}
     </ul>
   );

@@ -1,8 +1,10 @@
 // timeline.jsx - where the time went: queued, prepared, compiled, tested, stored.
+import { Fragment } from "preact";
 import * as f from "../core/format.js";
 import { has, t } from "../core/i18n.js";
 import { FINAL } from "../core/rows.js";
 import { Name, Panel } from "../ui/bits.jsx";
+import { Icon } from "../ui/icons.jsx";
 
 /* Spans in ms. The judge says how long compiling and the whole judging took; the moments are the controller's. */
 export function spans(row, now) {
@@ -35,16 +37,25 @@ export function Timeline({ row, now }) {
       </div>
       <ol class="span-list">
         {list.map((one) => (
-          <li key={one.name}>
-            <i class={`span-${one.name}`} aria-hidden="true" />
-            <span>{t(`span.${one.name}`)}</span>
-            <b class="num">{one.cached ? t("span.cached") : f.ms(one.ms)}</b>
-          </li>
+          <Fragment key={one.name}>
+            <li>
+              <i class={`span-${one.name}`} aria-hidden="true" />
+              <span>{t(`span.${one.name}`)}</span>
+              <b class="num">{one.cached ? t("span.cached") : f.ms(one.ms)}</b>
+            </li>
+            {one.name === "queued" && list.length > 1 && <Mark name="span.leased"><Name value={row.worker_id} max={24} /></Mark>}
+          </Fragment>
         ))}
+        {FINAL.has(row.status) && <Mark name="span.done"><time class="num" dateTime={row.finished_at}>{f.clock(row.finished_at)}</time></Mark>}
       </ol>
       <Log list={row.timeline} />
     </Panel>
   );
+}
+
+/* A moment between two spans. */
+function Mark({ name, children }) {
+  return <li class="mark"><Icon name="right" /><span>{t(name)}</span> <b>{children}</b></li>;
 }
 
 function Log({ list }) {

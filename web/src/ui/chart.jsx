@@ -25,7 +25,7 @@ function options(series, unit, width, height) {
     scales: { x: { time: true }, y: { range: (_, min, max) => [0, Math.max(1, max * 1.15)] } },
     axes: [
       { ...axis, grid: { show: false }, size: 24, space: 70,
-        values: (_, splits) => splits.map((s) => new Date(s * 1000).toTimeString().slice(0, 5)) },
+        values: (_, splits, __, ___, step) => splits.map((s) => new Date(s * 1000).toTimeString().slice(0, step < 60 ? 8 : 5)) },
       { ...axis, size: 46, space: 28, incrs: STEPS, values: (_, splits) => splits.map(unit) },
     ],
     series: [{}, ...series.map((one) => ({

@@ -20,9 +20,9 @@ function wait(row, now) {
 }
 
 /* Drawn again only when its submission changed or a second passed. */
-const Line = memo(({ row, limits, full, now }) => {
-  const limit = row.limits ?? limits ?? {};
-  const tries = (row.attempts ?? 0) + (row.crashes ?? 0);
+const Line = memo(({ row, full, now }) => {
+  const limit = row.limits ?? {};
+  const tries = 1 + (row.attempts ?? 0) + (row.crashes ?? 0);
   return (
     <tr class={`row s-${row.status}`} data-id={row.submit_id} onClick={(event) => open(event, row)}>
       <td class="num when"><Ago at={row.created_at} now={now} /></td>
@@ -38,13 +38,13 @@ const Line = memo(({ row, limits, full, now }) => {
         label={t("meter.of", { value: f.kib(row.memory_kb), limit: f.kib(limit.memory_kb) })} /></td>
       <td class="lo"><Name value={row.worker_id} max={18} /></td>
       {full && <td class="lo num">{wait(row, now)}</td>}
-      {full && <td class="lo num">{tries ? t("tries", { n: tries + 1 }) : ""}</td>}
+      {full && <td class="lo num">{tries > 1 ? <b>{tries}</b> : <span class="muted">1</span>}</td>}
     </tr>
   );
-}, (a, b) => a.row === b.row && a.limits === b.limits && a.now === b.now && a.words === b.words);
+}, (a, b) => a.row === b.row && a.now === b.now && a.words === b.words);
 
-/* rows: Rows.list(); limits(row) where the row itself does not know them. */
-export function RowTable({ rows, limits, full, now, words, label }) {
+/* rows: Rows.list() */
+export function RowTable({ rows, full, now, words, label }) {
   return (
     <div class="scroll" tabIndex={-1}>
       <table class="rows" aria-label={label}>
@@ -65,7 +65,7 @@ export function RowTable({ rows, limits, full, now, words, label }) {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => <Line key={row.submit_id} row={row} limits={limits?.(row)} full={full} now={now} words={words} />)}
+          {rows.map((row) => <Line key={row.submit_id} row={row} full={full} now={now} words={words} />)}
         </tbody>
       </table>
     </div>

@@ -5,7 +5,7 @@ import { Icon } from "./icons.jsx";
 
 const ICONS = {
   AC: "check", WA: "cross", TLE: "clock", MLE: "memory", OLE: "output", RTE: "bolt", CE: "code", JE: "question",
-  SK: "dots", PENDING: "dots", RUNNING: "run", SYSTEM_ERROR: "retry", DLQ: "skull", CANCELLED: "ban",
+  SK: "dots", PENDING: "hourglass", RUNNING: "run", SYSTEM_ERROR: "retry", DLQ: "skull", CANCELLED: "ban",
 };
 
 /* What a submission is at, as one word: its verdict once there is one. */

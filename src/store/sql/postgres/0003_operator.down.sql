@@ -1,0 +1,2 @@
+DROP TABLE operator_marks;
+ALTER TABLE submissions DROP COLUMN brief;
