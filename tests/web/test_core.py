@@ -178,6 +178,16 @@ def test_a_list_of_rows_has_a_ceiling():
                " return r.list().map(x => x.submit_id); })()") == ["s9", "s8", "s7"]
 
 
+# label: what the last drawing took, in ms; how long until the next
+DRAWINGS = {"fast": (5, 100), "slow": (200, 800), "very slow": (5000, 2000)}
+
+
+@pytest.mark.parametrize("row", DRAWINGS)
+def test_slow_drawing_is_done_less_often(row):
+    cost, gap = DRAWINGS[row]
+    assert run("frame.js", "m.gapAfter(a[0])", cost) == gap
+
+
 def test_highlighting_changes_no_character():
     source = (ROOT / "examples/problems/a-plus-b/submissions/accepted/sum.cpp").read_text()
     slugs = ["cpp17", "python3", "java17", "rust", "go", "javascript", "pascal", "unknown"]
