@@ -41,6 +41,13 @@ static int spin_for(char **args)
     return 0;
 }
 
+/* The same, and then it stays where it is. */
+static int spin_and_rest(char **args)
+{
+    (void)spin_for(args);
+    sleep_forever();
+}
+
 static int sleeper(char **args)
 {
     (void)args;
@@ -276,6 +283,7 @@ const struct attack attacks_time[] = {
     {"spin", spin, "busy loop"},
     {"spin_for", spin_for, "busy for so many microseconds"},
     {"sleeper", sleeper, "sleeps for ever"},
+    {"spin_and_rest", spin_and_rest, "spins for a time, then sleeps for ever"},
     {"close_and_sleep", close_and_sleep, "closes its streams and sleeps"},
     {"wait_in_poll", wait_in_poll, "waits for itself in poll"},
     {"ignore_stdin", ignore_stdin, "answers without reading"},

@@ -117,6 +117,17 @@ def call(mode, args, *, cwd, env=None, deadline_s=TOOL_DEADLINE_S, program=None,
     return proc.returncode, out, err
 
 
+def wait_for(condition, complaint, allowed_s=10):
+    """What the condition gives, as soon as that is something."""
+    until = time.monotonic() + allowed_s
+    while time.monotonic() < until:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.002)
+    raise AssertionError(complaint)
+
+
 def limit_options(limits):
     return [word for key, value in limits.items() for word in (f"--{key}", str(value))]
 

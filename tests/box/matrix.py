@@ -22,6 +22,7 @@ SHORT_MODULES = {
     "test_rules": ("root", "plain", "v2"),
     "test_input": ("root", "plain"),
     "test_compile": ("root",),
+    "test_urgent": ("root",),
 }
 SHORT_ROWS = {"userns": rows.DRIVER, "v1": rows.DRIVER, "none": rows.FEW}
 

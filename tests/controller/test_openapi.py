@@ -13,6 +13,7 @@ import zipfile
 import pytest
 
 from controller.farm import ROOT, Farm
+from controller.test_chaos import SOAK
 from harness import wait_until
 from judge import Judge
 
@@ -77,7 +78,7 @@ def answers():
         for method, operation in methods.items():
             for status, answer in operation["responses"].items():
                 schema = answer.get("content", {}).get("application/json", {}).get("schema")
-                if schema and path != "/api/v1/openapi.json":
+                if schema and status != "default" and path != "/api/v1/openapi.json":
                     yield method.upper(), path, status, schema
 
 
@@ -125,7 +126,7 @@ class Site:
 def site():
     with Farm(heartbeat="3s") as farm:  # a busy machine delays the scripted judge
         farm.problems = farm.folder / "problems"  # uploads go there
-        for name in ("a-plus-b", "pair", "stairs"):
+        for name in ("a-plus-b", "pair"):
             shutil.copytree(ROOT / "examples/problems" / name, farm.problems / name)
         farm.controller()
         yield Site(farm)
@@ -142,15 +143,20 @@ def package(**files):
 TESTS = {"id": 7, "title": "t", "time_limit": 500, "memory_limit": 64, "scoring": "OI", "test_cases": [
     {"input": "1\n", "expected_output": "1\n", "score": 40},
     {"input": "2\n", "expected_output": "2\n", "score": 60}]}
+ONE_TEST = {**TESTS, "test_cases": TESTS["test_cases"][:1]}
 PROGRAMS = [  # (name, problem, language, code): together they make every kind of result
     ("wa", "a-plus-b", "python3", "print('no')\n"),
     ("exit", TESTS, "python3", "print(input())\nraise SystemExit(3)\n"),
-    ("signal", TESTS, "python3", "import os\nos.abort()\n"),
-    ("slow", TESTS, "python3", "while True: pass\n"),
-    ("checker", "pair", "python3", "print('x')\n"),
-    ("groups", "stairs", "python3", "print(1)\n"),
-    ("ce", "a-plus-b", "c11", "int main(void){ return x; }\n"),
+    ("signal", ONE_TEST, "python3", "import os\nos.abort()\n"),
+    ("slow", ONE_TEST, "python3", "while True: pass\n"),
+    ("ce", ONE_TEST, "c11", "int main(void){ return x; }\n"),
 ]
+VERDICTS = ["WA", "RTE", "RTE", "TLE", "CE"]
+if SOAK:  # compiling a checker takes longer than all of the rest
+    PROGRAMS += [("checker", "pair", "python3", "print('x')\n")]
+    VERDICTS += ["WA"]
+else:
+    RARE |= {"Case.message"}
 
 
 def problems(site):
@@ -184,7 +190,7 @@ def judged(site):
     """A real judge does it all."""
     site.farm.real_judge("j1", slots=2)
     rows = {name: site.ended(name) for name, *_ in PROGRAMS}
-    assert [rows[n]["verdict"] for n, *_ in PROGRAMS] == ["WA", "RTE", "RTE", "TLE", "WA", "WA", "CE"]
+    assert [rows[n]["verdict"] for n, *_ in PROGRAMS] == VERDICTS
     assert rows["exit"]["strip"] == "RR" and rows["exit"]["total_test"] == 2
     assert rows["slow"]["time_limit_ms"] >= 500 and rows["slow"]["memory_limit_kb"] >= 64 * 1024
     listed = {r["submit_id"]: r for r in site.get("/api/v1/submissions")["submissions"]}
@@ -213,12 +219,11 @@ def running(site):
     wait_until(lambda: site.get("/api/v1/judges/{id}", id="j1").get("last_heartbeat_at"), 20, "beat")
     assert site.get("/api/v1/judges")["judges"][0]["tasks"][0]["submit_id"] == "long"
     site.post("/api/v1/submissions/{id}/cancel", id="long")
-    site.post("/api/v1/judges/{id}/drain", id="j1")
-    site.post("/api/v1/judges/{id}/resume", id="j1")
 
 
 def faults(site):
     """A judge whose Java is broken: dead letters, a language set aside, and both undone."""
+    site.post("/api/v1/judges/{id}/drain", id="j1")  # it may well have a Java that works
     server = types.SimpleNamespace(port=site.farm.ports[0], keys={"judge": site.farm.judge_key()})
     judge = Judge(server, "broken").ready(tokens=8, languages=("java17",))
     for i in range(8):
@@ -239,8 +244,11 @@ def faults(site):
         "count"] == 2
     assert site.post("/api/v1/dead-letters/discard", {"user": "bob"})["count"] == 4
     assert site.get("/api/v1/dead-letters")["dead_letters"] == []
+    for number in (0, 2, 3):
+        site.post("/api/v1/submissions/{id}/cancel", id=f"dead{number}")
     one = site.get("/api/v1/set-asides")["set_asides"][0]
     site.post("/api/v1/set-asides/{kind}/{name}/resume", kind=one["kind"], name=one["name"])
+    site.post("/api/v1/judges/{id}/resume", id="j1")
 
 
 def the_rest(site):
@@ -251,12 +259,10 @@ def the_rest(site):
     site.post("/api/v1/queues/{name}/resume", name=name)
     run = site.get("/api/v1/submissions", query="?kind=run")["submissions"][0]["submit_id"]
     site.get("/api/v1/runs/{id}", id=run)
-    site.post("/api/v1/rejudge", {"problem": "stairs", "dry_run": True})
-    site.post("/api/v1/rejudge", {"problem": "stairs"})
-    key = site.farm.judge_key()
+    assert site.post("/api/v1/rejudge", {"problem": "7", "dry_run": True})["count"] > 0
+    site.post("/api/v1/rejudge", {"problem": "none"})
     assert site.post("/api/v1/dead-letters/retry", {})["error"]["code"] == "missing_field"
     assert site.post("/api/v1/dead-letters/retry", {"status": "DLQ"})["error"]["field"] == "status"
-    assert key
 
 
 def test_every_answer_is_as_documented_and_every_documented_field_comes(site):
