@@ -411,6 +411,10 @@ struct tq_hooks {
  * affected. */
 TR_PUBLIC int64_t tq_sql(struct tq_tx tx, const char *sql, const struct tq_val *params, int nparams,
                          tq_row_fn row, void *row_arg, struct tr_err *err);
+/* The same for a text that lives as long as the handle: on the handle's own connection it stays
+ * prepared. It is spelt as its engine wants it: $1, $2 … on PostgreSQL. */
+TR_PUBLIC int64_t tq_sql_kept(tq *q, struct tq_tx tx, const char *sql, const struct tq_val *params,
+                              int nparams, tq_row_fn row, void *row_arg, struct tr_err *err);
 
 /* ---------------------------------------------------------------- administration */
 

@@ -239,4 +239,15 @@ int tqi_blob_store(tq *q, const void *data, size_t len, char name[TQ_BLOB_NAME],
                    struct tr_err *err);
 int tqi_blob_load(tq *q, tq_batch *b, int i, struct tr_err *err);
 
+/* ---- stats.c: rows of one kind, each with the name of its queue ---- */
+struct tqi_rows {
+    void *list; /* of what the caller keeps */
+    char (*names)[TQ_NAME_MAX + 1];
+    size_t n, cap;
+};
+/* Room for one more row of `size` bytes, which the caller then fills, and its name. */
+int tqi_rows_add(struct tqi_rows *s, const struct tq_val *name, size_t size);
+bool tqi_rows_named(const struct tqi_rows *s, size_t i, const struct tq_val *name);
+void tqi_rows_done(struct tqi_rows *s);
+
 #endif

@@ -369,3 +369,22 @@ int64_t tq_sql(struct tq_tx tx, const char *sql, const struct tq_val *params, in
     r = tx.driver->exec(tx.conn, &call, err);
     return r < 0 ? r : call.affected;
 }
+
+/* NOLINTNEXTLINE(readability-function-size): eight words that every statement needs */
+int64_t tq_sql_kept(tq *q, struct tq_tx tx, const char *sql, const struct tq_val *params,
+                    int nparams, tq_row_fn row, void *row_arg, struct tr_err *err)
+{
+    /* MySQL gets its values in the text: nothing to keep. */
+    if (q->be == BE_MYSQL || tx.conn != q->conn || (q->flags & TQ_NO_PREPARE))
+        return tq_sql(tx, sql, params, nparams, row, row_arg, err);
+    struct tq_call call = {.sql = sql,
+                           .sql_len = strlen(sql),
+                           .cache = q->cache,
+                           .params = params,
+                           .nparams = nparams,
+                           .nsets = 1,
+                           .row = row,
+                           .row_arg = row_arg};
+    int r = tx.driver->exec(tx.conn, &call, err);
+    return r < 0 ? r : call.affected;
+}

@@ -7,73 +7,76 @@
 
 #include "queue/internal.h"
 
-struct stats {
-    struct tq_stat *list;
-    char (*names)[TQ_NAME_MAX + 1];
-    size_t n, cap;
-};
-
-static struct tq_stat *stat_of(struct stats *s, const struct tq_val *name)
+int tqi_rows_add(struct tqi_rows *s, const struct tq_val *name, size_t size)
 {
     size_t len = name->len <= TQ_NAME_MAX ? name->len : TQ_NAME_MAX;
 
-    for (size_t i = 0; i < s->n; i++)
-        if (strlen(s->names[i]) == len && !memcmp(s->names[i], name->p, len))
-            return &s->list[i];
     if (s->n == s->cap) {
         size_t cap = s->cap ? 2 * s->cap : 16;
-        void *list = realloc(s->list, cap * sizeof(*s->list));
+        void *list = realloc(s->list, cap * size);
         if (list)
             s->list = list;
         void *names = list ? realloc(s->names, cap * sizeof(*s->names)) : NULL;
         if (!names)
-            return NULL;
+            return TR_E_NOMEM;
         s->names = names;
         s->cap = cap;
     }
     memcpy(s->names[s->n], name->p, len);
     s->names[s->n][len] = '\0';
-    s->list[s->n] = (struct tq_stat){.size = sizeof(struct tq_stat)};
-    return &s->list[s->n++];
+    s->n++;
+    return 0;
+}
+
+bool tqi_rows_named(const struct tqi_rows *s, size_t i, const struct tq_val *name)
+{
+    size_t len = name->len <= TQ_NAME_MAX ? name->len : TQ_NAME_MAX;
+
+    return strlen(s->names[i]) == len && !memcmp(s->names[i], name->p, len);
+}
+
+void tqi_rows_done(struct tqi_rows *s)
+{
+    free(s->list);
+    free(s->names);
+}
+
+static struct tq_stat *stat_of(struct tqi_rows *s, const struct tq_val *name)
+{
+    size_t i = 0;
+
+    while (i < s->n && !tqi_rows_named(s, i, name))
+        i++;
+    if (i == s->n) {
+        if (tqi_rows_add(s, name, sizeof(struct tq_stat)) < 0)
+            return NULL;
+        ((struct tq_stat *)s->list)[i] = (struct tq_stat){.size = sizeof(struct tq_stat)};
+    }
+    return &((struct tq_stat *)s->list)[i];
 }
 
 static int stat_row(void *arg, const struct tq_val *c, int ncols)
 {
     struct tq_stat *s = stat_of(arg, &c[0]);
-    int64_t n = tqi_val_int(&c[2]);
+    int64_t state = tqi_val_int(&c[1]), n = tqi_val_int(&c[2]);
 
     if (!s)
         return TR_E_NOMEM;
-    switch (tqi_val_int(&c[1])) {
-    case TQ_SCHEDULED:
-        s->scheduled = n;
-        break;
-    case TQ_READY:
-        s->ready = n;
-        s->oldest_ready_us = tqi_val_int(&c[3]);
-        break;
-    case TQ_RUNNING:
-        s->running = n;
-        break;
-    case TQ_WAITING:
-        s->waiting = n;
-        break;
-    case TQ_COMPLETED:
-        s->completed = n;
-        break;
-    case TQ_DEAD:
-        s->dead = n;
-        break;
-    default:
+    int64_t *const counts[] = {
+        [TQ_SCHEDULED] = &s->scheduled, [TQ_READY] = &s->ready,         [TQ_RUNNING] = &s->running,
+        [TQ_WAITING] = &s->waiting,     [TQ_COMPLETED] = &s->completed, [TQ_DEAD] = &s->dead};
+    if (state >= 0 && state < (int64_t)TR_ARRAY_LEN(counts))
+        *counts[state] = n;
+    else
         s->paused = (int)n;
-        break;
-    }
+    if (state == TQ_READY)
+        s->oldest_ready_us = tqi_val_int(&c[3]);
     return 0;
 }
 
 static int stats_op(struct tqi_link *l, void *arg, struct tr_err *err)
 {
-    struct stats *s = arg;
+    struct tqi_rows *s = arg;
 
     s->n = 0;
     int r = tqi_exec(l, S_STATS_LIVE, NULL, 0, stat_row, s, NULL, err);
@@ -91,17 +94,16 @@ static int by_name(const void *a, const void *b)
 
 int tq_stats(tq *q, tq_stat_fn fn, void *arg, struct tr_err *err)
 {
-    struct stats s = {0};
+    TR_CLEANUP(tqi_rows_done) struct tqi_rows s = {0};
 
     int r = tqi_run(q, OP_READ, stats_op, &s, err);
+    struct tq_stat *list = s.list;
     for (size_t i = 0; i < s.n; i++)
-        s.list[i].queue = s.names[i];
+        list[i].queue = s.names[i];
     if (s.n > 1)
-        qsort(s.list, s.n, sizeof(*s.list), by_name);
+        qsort(list, s.n, sizeof(*list), by_name);
     for (size_t i = 0; i < s.n && r >= 0; i++)
-        r = fn(arg, &s.list[i]);
-    free(s.list);
-    free(s.names);
+        r = fn(arg, &list[i]);
     return r < 0 ? r : 0;
 }
 

@@ -11,85 +11,52 @@
 
 /* ---------------------------------------------------------------- by priority */
 
-struct rows {
-    struct tq_stat_priority *list;
-    char (*names)[TQ_NAME_MAX + 1];
-    size_t n, cap;
-};
-
-static bool same(const struct rows *s, const struct tq_val *name, int priority)
+static struct tq_stat_priority *row_of(struct tqi_rows *s, const struct tq_val *name, int priority)
 {
-    return s->n && s->list[s->n - 1].priority == priority &&
-           strlen(s->names[s->n - 1]) == name->len &&
-           !memcmp(s->names[s->n - 1], name->p, name->len);
-}
+    struct tq_stat_priority *last = s->n ? (struct tq_stat_priority *)s->list + s->n - 1 : NULL;
 
-static struct tq_stat_priority *row_of(struct rows *s, const struct tq_val *name, int priority)
-{
-    if (same(s, name, priority)) /* rows come sorted */
-        return &s->list[s->n - 1];
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 16;
-        void *list = realloc(s->list, cap * sizeof(*s->list));
-        if (list)
-            s->list = list;
-        void *names = list ? realloc(s->names, cap * sizeof(*s->names)) : NULL;
-        if (!names)
-            return NULL;
-        s->names = names;
-        s->cap = cap;
-    }
-    size_t len = name->len <= TQ_NAME_MAX ? name->len : TQ_NAME_MAX;
-    memcpy(s->names[s->n], name->p, len);
-    s->names[s->n][len] = '\0';
-    s->list[s->n] =
-        (struct tq_stat_priority){.size = sizeof(struct tq_stat_priority), .priority = priority};
-    return &s->list[s->n++];
+    if (last && last->priority == priority && tqi_rows_named(s, s->n - 1, name))
+        return last; /* rows come sorted */
+    if (tqi_rows_add(s, name, sizeof(*last)) < 0)
+        return NULL;
+    last = (struct tq_stat_priority *)s->list + s->n - 1;
+    *last = (struct tq_stat_priority){.size = sizeof(*last), .priority = priority};
+    return last;
 }
 
 static int priority_row(void *arg, const struct tq_val *c, int ncols)
 {
     struct tq_stat_priority *s = row_of(arg, &c[0], (int)tqi_val_int(&c[2]));
-    int64_t n = tqi_val_int(&c[3]);
+    int64_t state = tqi_val_int(&c[1]);
 
     if (!s)
         return TR_E_NOMEM;
-    switch (tqi_val_int(&c[1])) {
-    case TQ_SCHEDULED:
-        s->scheduled = n;
-        break;
-    case TQ_READY:
-        s->ready = n;
+    *(state == TQ_SCHEDULED ? &s->scheduled
+      : state == TQ_READY   ? &s->ready
+      : state == TQ_RUNNING ? &s->running
+                            : &s->waiting) = tqi_val_int(&c[3]);
+    if (state == TQ_READY)
         s->oldest_ready_us = tqi_val_int(&c[4]);
-        break;
-    case TQ_RUNNING:
-        s->running = n;
-        break;
-    default:
-        s->waiting = n;
-        break;
-    }
     return 0;
 }
 
 static int priority_op(struct tqi_link *l, void *arg, struct tr_err *err)
 {
-    ((struct rows *)arg)->n = 0;
+    ((struct tqi_rows *)arg)->n = 0;
     return tqi_exec(l, S_STATS_PRIORITY, NULL, 0, priority_row, arg, NULL, err);
 }
 
 int tq_stats_priorities(tq *q, int (*fn)(void *arg, const struct tq_stat_priority *s), void *arg,
                         struct tr_err *err)
 {
-    struct rows s = {0};
+    TR_CLEANUP(tqi_rows_done) struct tqi_rows s = {0};
 
     int r = tqi_run(q, OP_READ, priority_op, &s, err);
+    struct tq_stat_priority *list = s.list;
     for (size_t i = 0; i < s.n && r >= 0; i++) {
-        s.list[i].queue = s.names[i];
-        r = fn(arg, &s.list[i]);
+        list[i].queue = s.names[i];
+        r = fn(arg, &list[i]);
     }
-    free(s.list);
-    free(s.names);
     return r < 0 ? r : 0;
 }
 

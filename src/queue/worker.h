@@ -77,7 +77,7 @@ struct tq_run {
 struct tqw_exec {
     tq_worker *w;
     int index;
-    struct tq_run *current; /* threads: under mu */
+    struct tq_run *current; /* under mu */
     tq *q;
     void *local;
     bool has_local;
@@ -102,13 +102,10 @@ struct tqw_exec {
 struct tqw_pool_ops {
     int (*start)(tq_worker *w, struct tr_err *err);
     void (*put)(tq_worker *w, struct tq_run *list);        /* to the buffer, in order */
-    struct tq_run *(*take_back)(tq_worker *w);             /* everything that is buffered */
     struct tq_run *(*collect)(tq_worker *w);               /* what came back */
     void (*ask)(tq_worker *w, struct tq_run *r, int stop); /* please stop */
     bool (*kill)(tq_worker *w, struct tq_run *r);          /* true: it will come back, crashed */
     void (*settled)(tq_worker *w, struct tq_run *r);       /* its executor may go on */
-    int (*running)(tq_worker *w, struct tq_run **ret);     /* runs at work: TQ_CONCURRENCY_MAX */
-    int (*buffered)(tq_worker *w);
     void (*end)(tq_worker *w);
 };
 extern const struct tqw_pool_ops tqw_threads, tqw_procs;
@@ -118,7 +115,7 @@ struct tqw_pool {
     pthread_cond_t more;
     struct tq_run *todo, **todo_end;
     struct tq_run *done, **done_end;
-    int buffered, idle, running;
+    int buffered, idle;
     bool stopping, woken;
 };
 
@@ -186,6 +183,18 @@ enum {
 };
 /* Executors add 1 to the eventfd, tq_worker_wake() this much. */
 #define TQW_WAKE ((uint64_t)1 << 32)
+
+/* worker_pool.c: the lists between the loop and its executors. These four with pool.mu held: */
+int tqw_todo_add(struct tqw_pool *p, struct tq_run *list); /* how many they were */
+struct tq_run *tqw_todo_next(struct tqw_pool *p);          /* NULL: none */
+void tqw_started(struct tqw_exec *e, struct tq_run *r);
+void tqw_ended(struct tqw_exec *e, struct tq_run *r); /* … and to the list of those that are done */
+/* … and these without. */
+void tqw_not_started(tq_worker *w, struct tq_run *r);
+struct tq_run *tqw_take_back(tq_worker *w); /* everything that is buffered */
+struct tq_run *tqw_take_done(tq_worker *w);
+int tqw_running(tq_worker *w, struct tq_run **ret); /* runs at work: TQ_CONCURRENCY_MAX */
+int tqw_buffered(tq_worker *w);
 
 /* worker_run.c */
 void tqw_execute(struct tqw_exec *e, struct tq_run *r);

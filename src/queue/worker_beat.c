@@ -42,7 +42,7 @@ static size_t held(const tq_worker *w, struct tq_ref *refs, struct tq_run **runs
 static bool is_at_work(tq_worker *w, const struct tq_run *r)
 {
     struct tq_run *running[TQ_CONCURRENCY_MAX];
-    int n = w->ops->running(w, running);
+    int n = tqw_running(w, running);
 
     for (int i = 0; i < n; i++)
         if (running[i] == r)
@@ -97,7 +97,7 @@ void tqw_deadlines(tq_worker *w)
 
     if (!w->o.timeout_us && !w->asked)
         return;
-    int n = w->ops->running(w, runs);
+    int n = tqw_running(w, runs);
     w->asked = false;
     for (int i = 0; i < n; i++) {
         struct tq_run *r = runs[i];
@@ -121,7 +121,7 @@ int64_t tqw_next_deadline(tq_worker *w)
 
     if (!w->o.timeout_us && !w->asked)
         return at;
-    int n = w->ops->running(w, runs);
+    int n = tqw_running(w, runs);
     for (int i = 0; i < n; i++) {
         int64_t t = runs[i]->kill_us   ? runs[i]->kill_us
                     : !w->o.timeout_us ? INT64_MAX
@@ -138,7 +138,7 @@ void tqw_hurry(tq_worker *w)
 {
     struct tq_run *runs[TQ_CONCURRENCY_MAX];
 
-    int n = w->ops->running(w, runs);
+    int n = tqw_running(w, runs);
     for (int i = 0; i < n; i++) {
         if (runs[i]->given_up)
             continue;

@@ -217,7 +217,7 @@ int tqw_wanted(tq_worker *w, size_t leaving)
     if (w->phase != PHASE_WORK)
         return 0;
 
-    if (want < (w->o.prefetch + 1) / 2 && w->ops->buffered(w) > 0)
+    if (want < (w->o.prefetch + 1) / 2 && tqw_buffered(w) > 0)
         return 0;
     return want;
 }
@@ -266,7 +266,7 @@ static void begin_drain(tq_worker *w)
 {
     w->phase = PHASE_DRAIN;
     w->drain_until_us = w->now_us + w->o.drain_us;
-    tqw_give_back(w, w->ops->take_back(w));
+    tqw_give_back(w, tqw_take_back(w));
 }
 
 static bool nothing_left(const tq_worker *w)

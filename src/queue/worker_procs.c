@@ -22,18 +22,11 @@ enum {
     EVENTS = 64
 };
 
-static void set_current(struct tqw_exec *e, struct tq_run *r)
+static void ended(struct tqw_exec *e, struct tq_run *r)
 {
     (void)pthread_mutex_lock(&e->w->pool.mu);
-    e->current = r;
+    tqw_ended(e, r);
     (void)pthread_mutex_unlock(&e->w->pool.mu);
-}
-
-static void add_done(tq_worker *w, struct tq_run *r)
-{
-    r->next = NULL;
-    *w->pool.done_end = r;
-    w->pool.done_end = &r->next;
 }
 
 /* ---------------------------------------------------------------- sockets */
@@ -76,13 +69,10 @@ static void came_back(struct tqw_exec *e, const struct tqw_done *d, const char *
     r->foreign = d->foreign;
     if (len)
         (void)tq_run_result(r, data, len, NULL);
-    r->ended_us = tr_clock_mono_us();
-    r->state = RUN_ENDED;
     e->runs++;
     e->births = 0;
     e->held = r->touched ? r : NULL;
-    set_current(e, NULL);
-    add_done(e->w, r);
+    ended(e, r);
 }
 
 static void parse(struct tqw_exec *e)
@@ -174,10 +164,7 @@ static void died(struct tqw_exec *e, int status)
         say_how(r, status);
         r->crashed = atomic_load(&r->stop) != TQ_STOP_SHUTDOWN;
         r->check = true;
-        r->ended_us = tr_clock_mono_us();
-        r->state = RUN_ENDED;
-        set_current(e, NULL);
-        add_done(e->w, r);
+        ended(e, r);
     }
     int64_t pause = BIRTH_FIRST_US;
     e->births = r || e->runs ? 0 : e->births + 1;
@@ -225,10 +212,9 @@ static void read_news(tq_worker *w)
 
 static void give(struct tqw_exec *e, struct tq_run *r)
 {
-    r->exec = e;
-    r->state = RUN_RUNNING;
-    r->started_us = tr_clock_mono_us();
-    set_current(e, r);
+    (void)pthread_mutex_lock(&e->w->pool.mu);
+    tqw_started(e, r);
+    (void)pthread_mutex_unlock(&e->w->pool.mu);
     tqw_wire_job(&e->out, r->job);
     tqw_trace(e->w, &(struct tq_trace){.event = TQ_TRACE_START, .job = r->job});
     flush(e);
@@ -236,18 +222,9 @@ static void give(struct tqw_exec *e, struct tq_run *r)
 
 static struct tq_run *next_todo(tq_worker *w)
 {
-    struct tqw_pool *p = &w->pool;
-
-    (void)pthread_mutex_lock(&p->mu);
-    struct tq_run *r = p->todo;
-    if (r) {
-        p->todo = r->next;
-        if (!p->todo)
-            p->todo_end = &p->todo;
-        p->buffered--;
-        r->next = NULL;
-    }
-    (void)pthread_mutex_unlock(&p->mu);
+    (void)pthread_mutex_lock(&w->pool.mu);
+    struct tq_run *r = tqw_todo_next(&w->pool);
+    (void)pthread_mutex_unlock(&w->pool.mu);
     return r;
 }
 
@@ -266,8 +243,7 @@ static void feed(tq_worker *w)
                 give(e, r);
             } else { /* lost or cancelled while it waited */
                 tqw_failed(r, "stopped before it started");
-                r->state = RUN_ENDED;
-                add_done(w, r);
+                tqw_not_started(w, r);
             }
         }
     }
@@ -286,27 +262,10 @@ static int procs_start(tq_worker *w, struct tr_err *err)
 
 static void procs_put(tq_worker *w, struct tq_run *list)
 {
-    struct tqw_pool *p = &w->pool;
-
-    (void)pthread_mutex_lock(&p->mu);
-    *p->todo_end = list;
-    for (struct tq_run *r = list; r; r = r->next, p->buffered++)
-        p->todo_end = &r->next;
-    (void)pthread_mutex_unlock(&p->mu);
+    (void)pthread_mutex_lock(&w->pool.mu);
+    (void)tqw_todo_add(&w->pool, list);
+    (void)pthread_mutex_unlock(&w->pool.mu);
     feed(w);
-}
-
-static struct tq_run *procs_take_back(tq_worker *w)
-{
-    struct tqw_pool *p = &w->pool;
-
-    (void)pthread_mutex_lock(&p->mu);
-    struct tq_run *list = p->todo;
-    p->todo = NULL;
-    p->todo_end = &p->todo;
-    p->buffered = 0;
-    (void)pthread_mutex_unlock(&p->mu);
-    return list;
 }
 
 static struct tq_run *procs_collect(tq_worker *w)
@@ -324,10 +283,7 @@ static struct tq_run *procs_collect(tq_worker *w)
     }
     read_news(w);
     feed(w);
-    struct tq_run *list = w->pool.done;
-    w->pool.done = NULL;
-    w->pool.done_end = &w->pool.done;
-    return list;
+    return tqw_take_done(w);
 }
 
 static void procs_ask(tq_worker *w, struct tq_run *r, int stop)
@@ -362,26 +318,6 @@ static void procs_settled(tq_worker *w, struct tq_run *r)
     feed(w);
 }
 
-static int procs_running(tq_worker *w, struct tq_run **ret)
-{
-    int n = 0;
-
-    (void)pthread_mutex_lock(&w->pool.mu);
-    for (int i = 0; i < w->o.concurrency; i++)
-        if (w->execs[i].current)
-            ret[n++] = w->execs[i].current;
-    (void)pthread_mutex_unlock(&w->pool.mu);
-    return n;
-}
-
-static int procs_buffered(tq_worker *w)
-{
-    (void)pthread_mutex_lock(&w->pool.mu);
-    int n = w->pool.buffered;
-    (void)pthread_mutex_unlock(&w->pool.mu);
-    return n;
-}
-
 static void procs_end(tq_worker *w)
 {
     for (int i = 0; i < w->o.concurrency; i++) {
@@ -389,12 +325,13 @@ static void procs_end(tq_worker *w)
 
         if (e->current && e->pid)
             tqw_nursery_kill(w, e->index, e->pid);
-        set_current(e, NULL);
+        (void)pthread_mutex_lock(&w->pool.mu);
+        e->current = NULL;
+        (void)pthread_mutex_unlock(&w->pool.mu);
         tr_close(&e->sock);
     }
     tqw_nursery_end(w);
 }
 
-const struct tqw_pool_ops tqw_procs = {procs_start,    procs_put,  procs_take_back, procs_collect,
-                                       procs_ask,      procs_kill, procs_settled,   procs_running,
-                                       procs_buffered, procs_end};
+const struct tqw_pool_ops tqw_procs = {procs_start, procs_put,     procs_collect, procs_ask,
+                                       procs_kill,  procs_settled, procs_end};

@@ -82,8 +82,8 @@ void tq_worker_stats(tq_worker *w, struct tq_worker_stats *ret)
     s = w->stats;
     (void)pthread_mutex_unlock(&w->stats_mu);
     s.executors = w->o.concurrency;
-    s.running = w->ops->running(w, runs);
-    s.buffered = w->ops->buffered(w);
+    s.running = tqw_running(w, runs);
+    s.buffered = tqw_buffered(w);
     s.size = ret->size;
     memcpy(ret, &s, size);
 }

@@ -32,19 +32,9 @@ static struct tq_run *next_run(struct tqw_exec *e)
     while (!p->todo && !p->stopping)
         (void)pthread_cond_wait(&p->more, &p->mu);
     p->idle--;
-    struct tq_run *r = p->stopping ? NULL : p->todo;
-    if (r) {
-        p->todo = r->next;
-        if (!p->todo)
-            p->todo_end = &p->todo;
-        p->buffered--;
-        p->running++;
-        r->next = NULL;
-        r->exec = e;
-        r->state = RUN_RUNNING;
-        r->started_us = tr_clock_mono_us();
-        e->current = r;
-    }
+    struct tq_run *r = p->stopping ? NULL : tqw_todo_next(p);
+    if (r)
+        tqw_started(e, r);
     (void)pthread_mutex_unlock(&p->mu);
     return r;
 }
@@ -56,12 +46,7 @@ static void hand_back(struct tqw_exec *e, struct tq_run *r)
     (void)pthread_mutex_lock(&p->mu);
     bool wake = !p->woken;
     p->woken = true;
-    p->running--;
-    r->ended_us = tr_clock_mono_us();
-    r->state = RUN_ENDED;
-    e->current = NULL;
-    *p->done_end = r;
-    p->done_end = &r->next;
+    tqw_ended(e, r);
     if (atomic_load(&r->stop) != TQ_GO_ON) { /* the next run starts with a quiet descriptor */
         uint64_t n;
         (void)!read(e->stop_fd, &n, sizeof(n));
@@ -145,43 +130,13 @@ static int threads_start(tq_worker *w, struct tr_err *err)
 static void threads_put(tq_worker *w, struct tq_run *list)
 {
     struct tqw_pool *p = &w->pool;
-    int n = 0;
 
     (void)pthread_mutex_lock(&p->mu);
-    *p->todo_end = list;
-    for (struct tq_run *r = list; r; r = r->next, n++)
-        p->todo_end = &r->next;
-    p->buffered += n;
+    int n = tqw_todo_add(p, list);
     int wake = n < p->idle ? n : p->idle;
     for (int i = 0; i < wake; i++)
         (void)pthread_cond_signal(&p->more);
     (void)pthread_mutex_unlock(&p->mu);
-}
-
-static struct tq_run *threads_take_back(tq_worker *w)
-{
-    struct tqw_pool *p = &w->pool;
-
-    (void)pthread_mutex_lock(&p->mu);
-    struct tq_run *list = p->todo;
-    p->todo = NULL;
-    p->todo_end = &p->todo;
-    p->buffered = 0;
-    (void)pthread_mutex_unlock(&p->mu);
-    return list;
-}
-
-static struct tq_run *threads_collect(tq_worker *w)
-{
-    struct tqw_pool *p = &w->pool;
-
-    (void)pthread_mutex_lock(&p->mu);
-    struct tq_run *list = p->done;
-    p->done = NULL;
-    p->done_end = &p->done;
-    p->woken = false;
-    (void)pthread_mutex_unlock(&p->mu);
-    return list;
 }
 
 static void threads_ask(tq_worker *w, struct tq_run *r, int stop)
@@ -208,26 +163,6 @@ static void threads_settled(tq_worker *w, struct tq_run *r)
 {
     (void)w;
     (void)r;
-}
-
-static int threads_running(tq_worker *w, struct tq_run **ret)
-{
-    int n = 0;
-
-    (void)pthread_mutex_lock(&w->pool.mu);
-    for (int i = 0; i < w->o.concurrency; i++)
-        if (w->execs[i].current)
-            ret[n++] = w->execs[i].current;
-    (void)pthread_mutex_unlock(&w->pool.mu);
-    return n;
-}
-
-static int threads_buffered(tq_worker *w)
-{
-    (void)pthread_mutex_lock(&w->pool.mu);
-    int n = w->pool.buffered;
-    (void)pthread_mutex_unlock(&w->pool.mu);
-    return n;
 }
 
 enum {
@@ -273,6 +208,5 @@ static void threads_end(tq_worker *w)
     }
 }
 
-const struct tqw_pool_ops tqw_threads = {
-    threads_start, threads_put,     threads_take_back, threads_collect,  threads_ask,
-    threads_kill,  threads_settled, threads_running,   threads_buffered, threads_end};
+const struct tqw_pool_ops tqw_threads = {threads_start, threads_put,     tqw_take_done, threads_ask,
+                                         threads_kill,  threads_settled, threads_end};

@@ -88,7 +88,7 @@ static void tell(void *arg)
 static void on_news(void *arg, enum tr_nats_event what, const char *text)
 {
     struct src *s = arg;
-    struct news *n = malloc(sizeof(*n));
+    struct news *n = atomic_load(&s->deaf) ? NULL : malloc(sizeof(*n));
 
     if (!n)
         return;
@@ -203,6 +203,7 @@ static void src_free(struct tr_source *base)
 
     s->closing = true;
     tr_pool_close(s->pool); /* runs the loop: everything else is still there */
+    atomic_store(&s->deaf, true);
     if (s->nats)
         watch_close(s);
     out_close(s);

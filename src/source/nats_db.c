@@ -122,11 +122,6 @@ static int run_start(struct tr_store *st, struct tr_dbop *db, struct tr_err *err
         return r;
     if (op->other[0])
         return is_duplicate(st, op, err);
-    if (r == TR_INSERT_NEW) {
-        r = tr_store_carried(st, d->env.submit_id, d->row.subject, (int64_t)d->seq, err);
-        if (r < 0)
-            return r;
-    }
     r = tr_store_start(st, d->env.submit_id, d->env.generation, op->lease_us, &op->run, err);
     if (r >= 0)
         r = start_again(st, op, r, err);
@@ -199,11 +194,12 @@ static int run_finish(struct tr_store *st, struct tr_dbop *db, struct tr_err *er
     struct tr_arena arena;
     int r = tr_store_finish(st, op->d->env.submit_id, op->run.run_lease, &op->verdict, err);
 
-    if (r < 0)
+    json_decref(op->duplicates);
+    op->duplicates = NULL;
+    if (r < 0 || r == TR_MOVED)
         return r;
     tr_arena_init(&arena, ARENA_MAX);
     r = tr_store_duplicates(st, op->d->env.submit_id, &arena, &list, err);
-    json_decref(op->duplicates);
     op->duplicates = json_array();
     for (size_t i = 0; r >= 0 && i < list.count; i++)
         (void)json_array_append_new(op->duplicates, json_string(list.rows[i].submit_id));

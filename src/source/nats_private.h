@@ -17,6 +17,7 @@
 #include <jansson.h>
 #include <nats/nats.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -76,6 +77,7 @@ struct src {
     bool watching, alarmed;
     int64_t backlog;
     bool draining, ended, closing;
+    atomic_bool deaf; /* the loop will not run again: threads of the library hand nothing over */
     int64_t drain_until_us;
 };
 

@@ -59,10 +59,11 @@ static void arrived(void *arg)
 /* On a thread of the library. */
 static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    struct arrival *a = malloc(sizeof(*a));
+    struct src *s = closure;
+    struct arrival *a = atomic_load(&s->deaf) ? NULL : malloc(sizeof(*a));
 
     if (a)
-        *a = (struct arrival){.s = closure, .msg = msg};
+        *a = (struct arrival){.s = s, .msg = msg};
     if (!a || tr_loop_post(a->s->host->loop, arrived, a, NULL) < 0) {
         free(a);
         natsMsg_Destroy(msg); /* it comes again */

@@ -191,6 +191,7 @@ void task_arrived(struct src *s, natsMsg *msg)
         not_a_task(d, &why);
         return;
     }
+    d->row.msg_seq = (int64_t)d->seq;
     if (s->draining) {
         settle_plain(d, SETTLE_NAK, 0);
         return;

@@ -382,8 +382,8 @@ static void advised(void *arg)
 static void on_advisory(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
     TR_CLEANUP(tr_json_unrefp) json_t *o = NULL;
-    struct advice *a = calloc(1, sizeof(*a));
     struct src *s = closure;
+    struct advice *a = atomic_load(&s->deaf) ? NULL : calloc(1, sizeof(*a));
 
     if (a && tr_json_parse(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 1 << 16, &o,
                            NULL) >= 0) {

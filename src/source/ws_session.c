@@ -37,7 +37,8 @@ static void on_welcome(struct tr_ws_source *s, const json_t *m)
                                  .judge_id = s->conf.judge_id};
     json_int_t beat_ms = json_integer_value(json_object_get(m, "heartbeat_ms"));
 
-    if (!s->challenge[0] || !tr_judge_check_controller(&s->conf.key, &talk, tr_json_word(m, "proof"))) {
+    if (!s->challenge[0] ||
+        !tr_judge_check_controller(&s->conf.key, &talk, tr_json_word(m, "proof"))) {
         tr_ws_fatal_(s, TR_E_DENIED,
                      "the controller could not prove that it knows this judge's key: "
                      "is somebody else at its address?");

@@ -56,14 +56,23 @@ static int64_t add(struct tr_store *st, const struct tr_submission_new *n, const
                    struct tr_err *err)
 {
     struct tq_val p[] = {
-        ts_text(n->submit_id),     ts_text(has_key(n) && !duplicate_of ? n->idempotency_key : NULL),
-        ts_text(duplicate_of),     ts_name(n->user_id),
-        ts_name(n->user_name),     ts_text(n->source),
-        ts_name(n->subject),       ts_name(n->problem_id),
-        ts_name(n->contest_id),    ts_name(n->lang),
-        ts_int(n->priority),       ts_int(n->generation),
-        ts_int(n->retry_count),    ts_int(n->crashes),
-        ts_int_or_null(n->job_id), ts_bytes(n->task ? n->task : "", n->task ? n->task_len : 0),
+        ts_text(n->submit_id),
+        ts_text(has_key(n) && !duplicate_of ? n->idempotency_key : NULL),
+        ts_text(duplicate_of),
+        ts_name(n->user_id),
+        ts_name(n->user_name),
+        ts_text(n->source),
+        ts_name(n->subject),
+        ts_name(n->problem_id),
+        ts_name(n->contest_id),
+        ts_name(n->lang),
+        ts_int(n->priority),
+        ts_int(n->generation),
+        ts_int(n->retry_count),
+        ts_int(n->crashes),
+        ts_int_or_null(n->job_id),
+        ts_bytes(n->task ? n->task : "", n->task ? n->task_len : 0),
+        ts_int_or_null(n->msg_seq),
     };
 
     return ts_exec(st, TS_INSERT, TS_NO_MOVE, p, TR_ARRAY_LEN(p), NULL, NULL, err);
@@ -103,6 +112,7 @@ static int who_is_there(struct tr_store *st, struct inserting *in, struct tr_are
             (void)snprintf(in->other, sizeof(in->other), "%s", row.duplicate_of);
         return r < 0 ? (int)r : TR_INSERT_EXISTED;
     }
+    /* Locked: its verdict comes before this duplicate, which then copies it, or after it. */
     struct tq_val key[] = {ts_name(n->user_id), ts_text(n->idempotency_key)};
     r = ts_exec(st, TS_BY_KEY, TS_NO_MOVE, key, 2, ts_row, &rows, err);
     if (r < 0)

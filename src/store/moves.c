@@ -84,15 +84,26 @@ int tr_store_adopt(struct tr_store *st, const char *submit_id, int64_t run_lease
 
 /* ---------------------------------------------------------------- the verdict */
 
+static int key_row(void *arg, const struct tq_val *c, int ncols)
+{
+    *(bool *)arg = ts_val_int(&c[0]) != 0;
+    return 0;
+}
+
 static int finish_op(struct tr_store *st, void *arg, struct tr_err *err)
 {
     struct moving *m = arg;
-    int r = move_op(st, m, err);
+    bool has_key = true; /* unless the row says that it has none */
+    int64_t n = ts_exec(st, m->stmt, (int)m->move, m->params, m->nparams, key_row, &has_key, err);
 
-    if (r != TR_MOVED)
-        return r; /* the copies were committed with it */
-    r = (int)ts_exec(st, TS_COPY, TR_MOVE_COPY, m->params, m->nparams, NULL, NULL, err);
-    return r < 0 ? r : TR_MOVED;
+    if (n <= 0)
+        return n < 0 ? (int)n : no_row(st, m, err); /* the copies were committed with it */
+    if (!has_key)
+        return TR_MOVED; /* a duplicate is a second one with the same key */
+    /* In a statement of its own: it has to see what was inserted while the update above waited for
+     * the row. */
+    n = ts_exec(st, TS_COPY, TR_MOVE_COPY, m->params, m->nparams, NULL, NULL, err);
+    return n < 0 ? (int)n : n > 0 ? TR_MOVED_COPIED : TR_MOVED;
 }
 
 int tr_store_finish(struct tr_store *st, const char *submit_id, int64_t run_lease,

@@ -22,17 +22,18 @@ struct tr_store {
     char owner[TR_STORE_NAME_MAX + 32]; /* worker_id and a number drawn at open: two workers of one
                                          name are two owners */
     uint64_t starts;
+    char *made[TS_COUNT]; /* statements with their @from, which the connection keeps prepared */
 };
 
 enum {
     TS_NO_MOVE = -1
 };
 
-/* One statement in the open transaction; @from is filled in for `move`. Returns the rows affected.
- */
+/* One statement in the open transaction; @from is filled in for `move`, always the same one for
+ * one statement. Stays prepared. Returns the rows affected. */
 int64_t ts_exec(struct tr_store *st, enum ts_stmt s, int move, const struct tq_val *params, int n,
                 tq_row_fn row, void *row_arg, struct tr_err *err);
-/* The same for a text made at run time (its own @from is not filled in). */
+/* The same for a text made at run time: no @from, not kept. */
 int64_t ts_exec_text(struct tr_store *st, const char *sql, const struct tq_val *params, int n,
                      tq_row_fn row, void *row_arg, struct tr_err *err);
 

@@ -137,6 +137,8 @@ void tr_store_close(struct tr_store *st)
     if (!st)
         return;
     tq_close(st->q);
+    for (size_t i = 0; i < TR_ARRAY_LEN(st->made); i++)
+        free(st->made[i]);
     free(st);
 }
 
@@ -254,20 +256,35 @@ int64_t ts_exec_text(struct tr_store *st, const char *sql, const struct tq_val *
     return tq_sql(st->tx, sql, params, n, row, row_arg, err);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): eight words that every statement needs */
-int64_t ts_exec(struct tr_store *st, enum ts_stmt s, int move, const struct tq_val *params, int n,
-                tq_row_fn row, void *row_arg, struct tr_err *err)
+/* The text of a statement: a constant, or one that is made once. */
+static int text_of(struct tr_store *st, enum ts_stmt s, int move, const char **ret,
+                   struct tr_err *err)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf text = {0};
     const char *sql = st->sql[s].sql;
     const char *from = strstr(sql, "@from");
 
-    if (!from)
-        return ts_exec_text(st, sql, params, n, row, row_arg, err);
+    if (!from || st->made[s]) {
+        *ret = from ? st->made[s] : sql;
+        return 0;
+    }
     tr_buf_init(&text, 1 << 16);
     tr_buf_add(&text, sql, (size_t)(from - sql));
     tr_buf_adds(&text, tr_move_from_sql((enum tr_move)move));
     tr_buf_adds(&text, from + strlen("@from"));
     int r = tr_buf_check(&text, "statement", err);
-    return r < 0 ? r : ts_exec_text(st, text.data, params, n, row, row_arg, err);
+    if (r < 0)
+        return r;
+    *ret = st->made[s] = strdup(text.data);
+    return *ret ? 0 : tr_fail(err, TR_E_NOMEM, 0, "out of memory");
+}
+
+/* NOLINTNEXTLINE(readability-function-size): eight words that every statement needs */
+int64_t ts_exec(struct tr_store *st, enum ts_stmt s, int move, const struct tq_val *params, int n,
+                tq_row_fn row, void *row_arg, struct tr_err *err)
+{
+    const char *sql;
+    int r = text_of(st, s, move, &sql, err);
+
+    return r < 0 ? r : tq_sql_kept(st->q, st->tx, sql, params, n, row, row_arg, err);
 }

@@ -184,7 +184,8 @@ struct tr_submission_new {
     const char *subject;             /* NULL: "" */
     const char *problem_id, *contest_id, *lang;
     int64_t priority, generation, retry_count, crashes;
-    int64_t job_id; /* 0: none */
+    int64_t job_id;  /* 0: none */
+    int64_t msg_seq; /* of its message in the stream; 0: not known */
     const void *task;
     size_t task_len;
     enum tr_on_key on_key;
@@ -227,7 +228,8 @@ int tr_store_adopt(struct tr_store *st, const char *submit_id, int64_t run_lease
  * must not be done twice. */
 enum tr_moved {
     TR_MOVED,
-    TR_MOVED_BEFORE /* by this very run; the answer of that commit was lost */
+    TR_MOVED_BEFORE, /* by this very run; the answer of that commit was lost */
+    TR_MOVED_COPIED  /* a verdict, and duplicates took it over: tr_store_duplicates() */
 };
 
 struct tr_verdict_row {

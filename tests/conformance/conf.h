@@ -124,7 +124,7 @@ struct promise {
 extern const struct promise enqueue_promises[], claim_promises[], settle_promises[], tx_promises[],
     lease_promises[], unique_promises[], limit_promises[], admin_promises[], input_promises[],
     crash_promises[], crowd_promises[], plan_promises[], schema_promises[], blob_promises[],
-    fused_promises[], periodic_promises[], wake_promises[], worker_promises[];
+    fused_promises[], metrics_promises[], periodic_promises[], wake_promises[], worker_promises[];
 
 #define PROMISE(f)                                                                                 \
     {                                                                                              \

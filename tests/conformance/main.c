@@ -5,10 +5,10 @@
 #include "conf.h"
 
 static const struct promise *const tables[] = {
-    enqueue_promises, claim_promises,    settle_promises, tx_promises,    lease_promises,
-    unique_promises,  limit_promises,    admin_promises,  input_promises, crash_promises,
-    crowd_promises,   plan_promises,     schema_promises, blob_promises,  fused_promises,
-    wake_promises,    periodic_promises, worker_promises};
+    enqueue_promises, claim_promises,    settle_promises, tx_promises,     lease_promises,
+    unique_promises,  limit_promises,    admin_promises,  input_promises,  crash_promises,
+    crowd_promises,   plan_promises,     schema_promises, blob_promises,   fused_promises,
+    wake_promises,    periodic_promises, worker_promises, metrics_promises};
 
 int main(int argc, char **argv)
 {

@@ -1,20 +1,20 @@
 """`tribunal nats …` against real servers: Debian's nats-server and, where it was built, a current one."""
 
 import base64
-import binascii
 import json
 import os
 import pathlib
 import signal
 import subprocess
-import time
 
 import pytest
 
 import harness
 from certificates import make_certificates
 from harness import wait_until
-from harness.proc import Unavailable, cache_dir, find_program
+from harness.nats_secrets import (JETSTREAM, PUBLIC, SEED, TLS, ConfiguredNats, make_account,
+                                  tls_secrets)
+from harness.proc import Unavailable, cache_dir
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TRIBUNAL_BUILD", ROOT / "build"))
@@ -353,43 +353,13 @@ def test_missing_streams_are_named(empty, tmp_path):
         "JUDGE_TASKS: missing: what is published to it is lost; run 'tribunal nats provision'"
 
 
-class Configured(harness.Nats):
-    """A server with a configuration file; JetStream only when the file says so."""
-
-    def __init__(self, text, scheme="nats", secrets=None):
-        super().__init__()
-        self.text, self.scheme, self.secrets = text, scheme, secrets or {}
-
-    def prepare(self):
-        for name, content in self.secrets.items():
-            pathlib.Path(self.folder, name).write_bytes(content)
-        text = self.text.replace("FOLDER", self.folder)
-        pathlib.Path(self.folder, "nats.conf").write_text(text)
-
-    def command(self):
-        return [self.find(), "--addr", "127.0.0.1", "--port", str(self.port), "--http_port",
-                str(self.monitor_port), "--config", f"{self.folder}/nats.conf"]
-
-    def ready(self):
-        return self.monitor("/varz")["port"] == self.port
-
-    @property
-    def url(self):
-        return f"{self.scheme}://127.0.0.1:{self.port}"
-
-
-JETSTREAM = "jetstream { store_dir: \"FOLDER/data\" }\n"
-
-
 def test_jetstream_that_is_off_is_said(tmp_path):
     path = write(tmp_path / "t", task())
-    with Configured("") as off:
+    with ConfiguredNats("") as off:
         for words in (["check"], ["publish", path], ["events"]):
             assert "JetStream is off on NATS at " in refused(run(off, *words), 3), words
 
 
-SEED = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY"
-PUBLIC = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"
 USERS = JETSTREAM + """authorization { users: [
     {user: alice, password: wonder}
     {user: reader, password: r, permissions: {publish: ["none"], subscribe: ["_INBOX.>"]}}
@@ -400,7 +370,7 @@ USERS = JETSTREAM + """authorization { users: [
 def test_users_passwords_and_nkeys(tmp_path):
     password, seed = write(tmp_path / "password", "wonder\n"), write(tmp_path / "seed", SEED + "\n")
     broken = write(tmp_path / "broken", SEED[:-1] + "A\n")
-    with Configured(USERS) as server:
+    with ConfiguredNats(USERS) as server:
         good(run(server, "provision", "--nats-user", "alice", "--nats-password-file", password))
         good(run(server, "check", env={"TRIBUNAL_NATS_USER": "alice", "TRIBUNAL_NATS_PASSWORD": "wonder"}))
         good(run(server, "check", "--nats-nkey", seed))
@@ -423,7 +393,7 @@ def test_a_context_of_the_nats_tool(tmp_path):
     folder = tmp_path / "nats/context"
     folder.mkdir(parents=True)
     seed = write(tmp_path / "seed", SEED)
-    with Configured(USERS) as server:
+    with ConfiguredNats(USERS) as server:
         write(folder / "farm.json", {"description": "", "url": server.url, "user": "alice", "password": "wonder",
                                      "creds": "", "inbox_prefix": ""})
         write(folder / "keyed.json", {"url": "nats://127.0.0.1:1", "nkey": "~/seed"})
@@ -451,16 +421,10 @@ def certificates(tmp_path_factory):
     return make_certificates(tmp_path_factory.mktemp("tls"))
 
 
-TLS = JETSTREAM + """tls { cert_file: "FOLDER/server.pem", key_file: "FOLDER/server.key",
-    ca_file: "FOLDER/ca.pem", verify: true }
-"""
-
-
 def test_tls_with_certificates_on_both_sides(certificates):
     c = certificates
-    secrets = {name: (c / name).read_bytes() for name in ("server.pem", "server.key", "ca.pem")}
     ours = ["--nats-cert", c / "client.pem", "--nats-key", c / "client.key"]
-    with Configured(TLS, secrets=secrets) as server:
+    with ConfiguredNats(TLS, secrets=tls_secrets(c)) as server:
         good(run(server, "provision", "--nats-ca", c / "ca.pem", *ours))
         good(run(server.url.replace("nats:", "tls:"), "check", "--nats-ca", c / "ca.pem", *ours))
         for words, says in [
@@ -470,68 +434,9 @@ def test_tls_with_certificates_on_both_sides(certificates):
             assert says in refused(run(server, "check", *words, "--nats-timeout", "2s"), 3), words
 
 
-class Identity:
-    """An nkey of one kind, with its JWT signed by another."""
-
-    def __init__(self, folder, kind):
-        self.kind, self.prefix = kind, {"operator": 14, "account": 0, "user": 20}[kind] << 3
-        self.key = folder / f"{kind}-{os.urandom(4).hex()}.pem"
-        self.openssl("genpkey", "-algorithm", "ed25519", "-out", self.key)
-        raw = self.openssl("pkey", "-in", self.key, "-pubout", "-outform", "DER")[-32:]
-        self.public = self.encode(bytes([self.prefix]) + raw)
-
-    @staticmethod
-    def openssl(*words):
-        program = find_program("openssl", fix="dev/setup test")
-        return subprocess.run([program, *words], check=True, capture_output=True).stdout
-
-    @staticmethod
-    def encode(raw):
-        return base64.b32encode(raw + binascii.crc_hqx(raw, 0).to_bytes(2, "little")).decode().rstrip("=")
-
-    @property
-    def seed(self):
-        raw = self.openssl("pkey", "-in", self.key, "-outform", "DER")[-32:]
-        head = bytes([18 << 3 | self.prefix >> 5, (self.prefix & 31) << 3])
-        return self.encode(head + raw)
-
-    def jwt(self, signer, **claims):
-        def pack(value):
-            return base64.urlsafe_b64encode(value).rstrip(b"=")
-        body = {"jti": os.urandom(8).hex(), "iat": int(time.time()), "iss": signer.public, "name": self.kind,
-                "sub": self.public, "nats": {"type": self.kind, "version": 2, **claims}}
-        text = pack(b'{"typ":"JWT","alg":"ed25519-nkey"}') + b"." + pack(json.dumps(body).encode())
-        message = signer.key.with_suffix(".msg")
-        message.write_bytes(text)
-        signature = self.openssl("pkeyutl", "-sign", "-rawin", "-inkey", signer.key, "-in", message)
-        return (text + b"." + pack(signature)).decode()
-
-
-CREDS = """-----BEGIN NATS USER JWT-----
-{jwt}
-------END NATS USER JWT------
-
------BEGIN USER NKEY SEED-----
-{seed}
-------END USER NKEY SEED------
-"""
-
-
 def test_a_creds_file_opens_an_account(tmp_path):
-    operator, account, system, user, stranger = (
-        Identity(tmp_path, kind) for kind in ("operator", "account", "account", "user", "user"))
-    limits = {"mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1, "subs": -1, "data": -1,
-              "payload": -1, "imports": -1, "exports": -1, "wildcards": True, "conn": -1, "leaf": -1}
-    text = JETSTREAM + f"""operator: "{operator.jwt(operator)}"
-        system_account: {system.public}
-        resolver: MEMORY
-        resolver_preload {{ {account.public}: "{account.jwt(operator, limits=limits)}"
-                           {system.public}: "{system.jwt(operator)}" }}"""
-    ours = write(tmp_path / "ours.creds", CREDS.format(jwt=user.jwt(account, subs=-1, data=-1, payload=-1),
-                                                       seed=user.seed))
-    other = write(tmp_path / "other.creds",
-                  CREDS.format(jwt=stranger.jwt(operator, subs=-1, data=-1, payload=-1), seed=stranger.seed))
-    with Configured(text) as server:
+    text, ours, other = make_account(tmp_path)
+    with ConfiguredNats(text) as server:
         good(run(server, "provision", "--nats-creds", ours))
         good(run(server, "check", env={"TRIBUNAL_NATS_CREDS": str(ours)}))
         assert "the creds file is not valid there" in refused(run(server, "check", "--nats-creds", other), 3)
@@ -707,7 +612,7 @@ def test_a_connection_waits_for_its_server_and_outlives_it(tmp_path):
 
 
 def test_a_connection_that_waits_does_not_wait_for_other_credentials(tmp_path):
-    with Configured(USERS) as server:
+    with ConfiguredNats(USERS) as server:
         with Connection(tmp_path / "out", server.url, "alice", "wrong") as connection:
             wait_until(lambda: connection.process.poll() is not None, 10, "the refusal")
         assert "the user and password are wrong" in (tmp_path / "out").read_text()

@@ -79,14 +79,18 @@ class Worker:
         if farm.db:
             words += ["--db", farm.db]
         with open(self.log, "ab") as out:
+            self._from = out.tell()  # an earlier worker of the same name wrote the rest
             self.process = subprocess.Popen([WORKER, *map(str, words)], stdout=out, stderr=out,
                                             stdin=subprocess.DEVNULL, env=environment(farm.env))
 
     def text(self):
-        return self.log.read_text(errors="replace")
+        return self.log.read_bytes()[self._from:].decode(errors="replace")
+
+    def is_ready(self):
+        return "tasks from" in self.text()
 
     def wait_ready(self):
-        wait_until(lambda: "tasks from" in self.text() or self.process.poll() is not None, 30,
+        wait_until(lambda: self.is_ready() or self.process.poll() is not None, 60,
                    f"{self.name} to start")
         assert self.process.poll() is None, self.text()
         return self

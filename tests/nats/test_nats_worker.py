@@ -1,5 +1,6 @@
 """The way of a task through NATS, the database and the judge: one verdict, one event, no more."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -10,7 +11,9 @@ import socket
 import pytest
 
 import harness
+from e2e.certificates import make_certificates
 from harness import wait_until
+from harness.nats_secrets import JETSTREAM, PUBLIC, SEED, TLS, ConfiguredNats, Identity, make_account, tls_secrets
 from farm import CODE, Farm, make_zip, task
 
 # Delays of retries scaled down: the order of events is the same.
@@ -489,6 +492,43 @@ def test_credentials_are_wanted_checked_and_enough(tmp_path, judge_cache):
         f.cli("nats", "publish", tmp_path / "task.json")
         f.wait_state("s1", "FINISHED")
         assert worker.stop() == 0
+
+
+def with_tls(folder):
+    c = make_certificates(folder)
+    ours = {"TRIBUNAL_NATS_CA": c / "ca.pem", "TRIBUNAL_NATS_CERT": c / "client.pem",
+            "TRIBUNAL_NATS_KEY": c / "client.key"}
+    return ConfiguredNats(TLS, secrets=tls_secrets(c)), ours, {"TRIBUNAL_NATS_CA": c / "ca.pem"}, "client certificate"
+
+
+def with_nkey(folder):
+    (folder / "seed").write_text(SEED)
+    (folder / "other").write_text(Identity(folder, "user").seed)
+    server = ConfiguredNats(JETSTREAM + "authorization { users: [ {nkey: %s} ] }" % PUBLIC)
+    return server, {"TRIBUNAL_NATS_NKEY": folder / "seed"}, {"TRIBUNAL_NATS_NKEY": folder / "other"}, \
+        "the nkey is not one of its users"
+
+
+def with_creds(folder):
+    text, ours, other = make_account(folder)
+    return ConfiguredNats(text), {"TRIBUNAL_NATS_CREDS": ours}, {"TRIBUNAL_NATS_CREDS": other}, \
+        "the creds file is not valid there"
+
+
+@pytest.mark.parametrize("way", [with_tls, with_nkey, with_creds])
+def test_a_worker_comes_in_with_what_it_has_and_not_otherwise(tmp_path, judge_cache, way):
+    server, ours, others, word = way(tmp_path)
+    with server, contextlib.closing(Farm(server, f"sqlite:{tmp_path}/s.db", tmp_path, judge_cache)) as f:
+        f.env = {k: str(v) for k, v in ours.items()}
+        f.cli("nats", "provision")
+        worker = f.worker().wait_ready()
+        (tmp_path / "task.json").write_text(json.dumps({**task(), "type": "light"}))
+        f.cli("nats", "publish", tmp_path / "task.json")
+        f.wait_state("s1", "FINISHED")
+        assert worker.stop() == 0
+        f.env = {k: str(v) for k, v in others.items()}
+        stranger = f.worker("w2")  # no --no-wait: this is nothing to wait for
+        assert stranger.process.wait(30) == 3 and word in stranger.text(), stranger.text()
 
 
 def test_without_a_database_it_warns_loudly(farm):

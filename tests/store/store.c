@@ -58,6 +58,7 @@ static void put_for(const char *id, const char *user, const char *key)
                                   .idempotency_key = key,
                                   .source = "nats",
                                   .subject = "judge.tasks.light",
+                                  .msg_seq = 17,
                                   .lang = "c17",
                                   .task = "{}",
                                   .task_len = 2};
@@ -116,6 +117,7 @@ static void a_submission_goes_its_way(void **state)
 
     put("s1");
     assert_int_equal(row("s1").status, TR_PENDING);
+    assert_int_equal(row("s1").msg_seq, 17);
     int64_t lease = start(st, "s1");
     assert_int_equal(lease, 1);
     struct tr_submission s = row("s1");
@@ -272,7 +274,8 @@ static void a_duplicate_takes_over_the_verdict(void **state)
     assert_string_equal(other, "s1");
     IS(tr_store_start(st, "s2", 0, SEC, &got, &err), TR_START_DUPLICATE);
     int64_t lease = start(st, "s1");
-    OK(tr_store_finish(st, "s1", lease, &v, &err));
+    IS(tr_store_finish(st, "s1", lease, &v, &err), TR_MOVED_COPIED);
+    IS(tr_store_finish(st, "s1", lease, &v, &err), TR_MOVED_BEFORE);
     assert_int_equal(row("s2").status, TR_FINISHED);
     assert_string_equal(row("s2").verdict, "WA");
     assert_non_null(row("s2").brief);
@@ -282,6 +285,66 @@ static void a_duplicate_takes_over_the_verdict(void **state)
     assert_non_null(row("s3").brief);
     OK(tr_store_duplicates(st, "s1", &arena, &list, &err));
     assert_int_equal(list.count, 2);
+}
+
+struct late {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    bool done;
+    int result;
+};
+
+static void *finish_late(void *arg)
+{
+    struct tr_store_conf conf = {.url = url, .worker_id = "late"};
+    TR_CLEANUP(tr_store_closep) struct tr_store *mine = NULL;
+    struct tr_verdict_row v = verdict("AC");
+    struct tr_err e = TR_ERR_INIT;
+    struct late *me = arg;
+    int r = tr_store_open(&conf, &mine, &e);
+
+    if (r >= 0)
+        r = tr_store_finish(mine, "s1", 1, &v, &e);
+    (void)pthread_mutex_lock(&me->lock);
+    me->result = r;
+    me->done = true;
+    (void)pthread_cond_signal(&me->cond);
+    (void)pthread_mutex_unlock(&me->lock);
+    return NULL;
+}
+
+/* The verdict comes between the duplicate and its commit. It has to wait: neither would see the
+ * other. */
+static void a_duplicate_that_comes_with_the_verdict_has_it(void **state)
+{
+    struct tr_submission_new n = {.submit_id = "s2",
+                                  .user_id = "u1",
+                                  .idempotency_key = "k",
+                                  .source = "nats",
+                                  .task = "{}",
+                                  .task_len = 2,
+                                  .on_key = TR_KEY_DUPLICATE};
+    struct late late = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+    struct timespec until;
+    pthread_t thread;
+    int timed_out = 0;
+
+    put_for("s1", "u1", "k");
+    assert_int_equal(start(st, "s1"), 1);
+    OK(tr_store_begin(st, &err));
+    IS(tr_store_insert(st, &n, NULL, &err), TR_INSERT_DUPLICATE);
+    assert_int_equal(pthread_create(&thread, NULL, finish_late, &late), 0);
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++; /* time enough to go wrong */
+    (void)pthread_mutex_lock(&late.lock);
+    while (!late.done && !timed_out)
+        timed_out = pthread_cond_timedwait(&late.cond, &late.lock, &until);
+    (void)pthread_mutex_unlock(&late.lock);
+    OK(tr_store_commit(st, &err));
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(late.result, TR_MOVED_COPIED);
+    assert_int_equal(row("s2").status, TR_FINISHED);
+    assert_string_equal(row("s2").verdict, "AC");
 }
 
 static void a_rejudge_keeps_the_old_result(void **state)
@@ -708,6 +771,7 @@ int main(int argc, char **argv)
         T(workers_that_die_do_not_cost_a_retry_but_end_some_time),
         T(the_same_key_is_the_same_submission),
         T(a_duplicate_takes_over_the_verdict),
+        T(a_duplicate_that_comes_with_the_verdict_has_it),
         T(a_rejudge_keeps_the_old_result),
         T(a_cancelled_run_is_lost),
         T(a_released_run_waits_again),

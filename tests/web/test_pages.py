@@ -185,6 +185,19 @@ def test_an_uploaded_problem_is_checked_and_can_be_judged(page, farm, tmp_path):
     page.wait_text("#versions-title", "Versions")
 
 
+def test_what_the_checks_found_is_shown_at_the_upload_and_at_the_problem(page, farm, tmp_path):
+    with zipfile.ZipFile(tmp_path / "notes.zip", "w") as out:
+        out.writestr("problem.yaml", "name: Notes\n")
+        out.writestr("data/secret/1.in", "1\n")
+        out.writestr("data/secret/1.ans", "1\n")
+    page.open("/problems")
+    page.wait("input[type=file]")
+    page.browser.find("input[type=file]").type(str(tmp_path / "notes.zip"))
+    page.wait_text(".findings .found", "no time limit is stated")
+    page.open("/problems/notes")
+    page.wait_text(".found", "no time limit is stated")
+
+
 def test_upload_refuses_what_is_no_zip(page, farm, tmp_path):
     (tmp_path / "junk.zip").write_bytes(b"not a zip")
     page.open("/problems")

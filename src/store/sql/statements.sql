@@ -2,6 +2,7 @@
 -- Every move of a submission is one conditional update that carries the fence (run_lease, or the
 -- generation before there is a run). @from is replaced by the states of src/model/state.c.
 -- MySQL works through a SET from left to right and sees its own new values: status comes last.
+-- {the_run} and {has_key} give back what the next question would be, on engines that can.
 -- define row id, submit_id, user_id, user_name, idempotency_key, duplicate_of, status, source, subject, problem_id, contest_id, lang, priority, generation, run_lease, lease_until, available_at, retry_count, crashes, revivals, worker_id, job_id, msg_seq, created_at, updated_at, start_time, finish_time, verdict, score, time_ms, memory_kb, error, brief
 -- define result verdict = ?3, score = ?4, time_ms = ?5, memory_kb = ?6, judge_result = ?7, brief = ?8, finish_time = {now}
 -- define stop lease_until = NULL, run_owner = NULL, updated_at = {now}, version = version + 1
@@ -11,13 +12,13 @@
 SELECT {now}
 
 -- name: insert
-INSERT INTO submissions (submit_id, idempotency_key, duplicate_of, user_id, user_name, source, subject, problem_id, contest_id, lang, priority, generation, retry_count, crashes, job_id, task, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, {now}, {now}) {no_conflict}
+INSERT INTO submissions (submit_id, idempotency_key, duplicate_of, user_id, user_name, source, subject, problem_id, contest_id, lang, priority, generation, retry_count, crashes, job_id, task, msg_seq, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, {now}, {now}) {no_conflict}
 
 -- name: get
 SELECT {row} FROM submissions WHERE submit_id = ?1
 
 -- name: by_key
-SELECT {row} FROM submissions WHERE user_id = ?1 AND idempotency_key = ?2
+SELECT {row} FROM submissions WHERE user_id = ?1 AND idempotency_key = ?2 {for_update}
 
 -- name: duplicates
 SELECT {row} FROM submissions WHERE duplicate_of = ?1 ORDER BY id
@@ -26,7 +27,7 @@ SELECT {row} FROM submissions WHERE duplicate_of = ?1 ORDER BY id
 SELECT task, judge_result FROM submissions WHERE submit_id = ?1
 
 -- name: start
-UPDATE submissions SET crashes = crashes + CASE WHEN status = 'RUNNING' THEN 1 ELSE 0 END, run_lease = run_lease + 1, lease_until = {now} + ?3, worker_id = ?4, run_owner = ?5, start_time = {now}, updated_at = {now}, available_at = NULL, version = version + 1, status = 'RUNNING' WHERE submit_id = ?1 AND generation = ?2 AND duplicate_of IS NULL AND status IN @from AND (status <> 'RUNNING' OR lease_until < {now}) AND (available_at IS NULL OR available_at <= {now}) AND crashes + CASE WHEN status = 'RUNNING' THEN 1 ELSE 0 END <= ?6
+UPDATE submissions SET crashes = crashes + CASE WHEN status = 'RUNNING' THEN 1 ELSE 0 END, run_lease = run_lease + 1, lease_until = {now} + ?3, worker_id = ?4, run_owner = ?5, start_time = {now}, updated_at = {now}, available_at = NULL, version = version + 1, status = 'RUNNING' WHERE submit_id = ?1 AND generation = ?2 AND duplicate_of IS NULL AND status IN @from AND (status <> 'RUNNING' OR lease_until < {now}) AND (available_at IS NULL OR available_at <= {now}) AND crashes + CASE WHEN status = 'RUNNING' THEN 1 ELSE 0 END <= ?6 {the_run}
 
 -- name: owner
 SELECT run_lease, status, run_owner, {now} FROM submissions WHERE submit_id = ?1
@@ -41,7 +42,7 @@ UPDATE submissions SET lease_until = {now} + ?3, updated_at = {now} WHERE submit
 UPDATE submissions SET run_lease = run_lease + 1, lease_until = {now} + ?3, run_owner = ?4, updated_at = {now}, version = version + 1 WHERE submit_id = ?1 AND run_lease = ?2 AND status IN @from
 
 -- name: finish
-UPDATE submissions SET {result}, {stop}, error = NULL, status = 'FINISHED' WHERE submit_id = ?1 AND run_lease = ?2 AND status IN @from
+UPDATE submissions SET {result}, {stop}, error = NULL, status = 'FINISHED' WHERE submit_id = ?1 AND run_lease = ?2 AND status IN @from {has_key}
 
 -- name: copy
 UPDATE submissions SET run_lease = ?2, {result}, updated_at = {now}, version = version + 1, status = 'FINISHED' WHERE duplicate_of = ?1 AND status IN @from

@@ -38,9 +38,12 @@ function started(row, event) {
   return { ...row, started_at: event.timestamp, finished_at: undefined, stage: "preparing", strip: "", done: 0 };
 }
 
+/* The event of a submission that has just come: the only one that says when, and who sent it. */
+export const isFirst = (event) => event.type === "status_change" && event.status === "PENDING" && !event.generation && !event.message;
+
 /* `row` (may be undefined) after `event`; the same object when nothing changed. */
 export function after(row, event) {
-  const base = row ?? { submit_id: event.submit_id, status: "PENDING", created_at: event.timestamp };
+  const base = row ?? { submit_id: event.submit_id, status: "PENDING", created_at: isFirst(event) ? event.timestamp : undefined };
   const about = { ...base };
   for (const name of ["problem", "language", "user", "worker_id", "generation"]) {
     if (event[name] !== undefined && event[name] !== null) about[name] = event[name];
@@ -109,6 +112,13 @@ export class Rows {
     this.map = new Map([[event.submit_id, after(undefined, event)], ...this.map]);
     if (this.map.size > this.max) this.map.delete([...this.map.keys()].pop());
     return true;
+  }
+
+  /* More about a row that is still there. */
+  complete(id, more) {
+    const had = this.map.get(id);
+    if (had) this.map.set(id, { ...had, ...more });
+    return Boolean(had);
   }
 
   list() {

@@ -45,10 +45,11 @@ function Bulk({ filters, q, reload }) {
     });
     await reload();
   };
+  const scope = q || Object.keys(filters).length ? "Match" : "All";
   return (
     <>
-      <Action icon="retry" run={() => all("retry")}>{t("dead.retryAll")}</Action>
-      <Action icon="trash" run={() => all("discard")}>{t("dead.discardAll")}</Action>
+      <Action icon="retry" run={() => all("retry")}>{t(`dead.retry${scope}`)}</Action>
+      <Action icon="trash" run={() => all("discard")}>{t(`dead.discard${scope}`)}</Action>
     </>
   );
 }

@@ -5,7 +5,8 @@ import { t, useLang } from "../core/i18n.js";
 import { useApi, useClock, useEvents, useTitle } from "../core/hooks.js";
 import { can } from "../core/me.js";
 import { useNow } from "../core/now.js";
-import { Rows } from "../core/rows.js";
+import { useLookup } from "../core/lookup.js";
+import { Rows, isFirst } from "../core/rows.js";
 import { useFrame } from "../core/frame.js";
 import { Empty, Failed, Panel, Skeleton, Slots } from "../ui/bits.jsx";
 import { Chart, Legend } from "../ui/chart.jsx";
@@ -15,6 +16,7 @@ import { RowTable } from "../ui/rowtable.jsx";
 
 const SHOWN = 30;
 const RANGES = [10, 60, 1440];
+const CALM = 300; // per minute; above, every row would be lit all the time
 
 function Tile({ label, value, note, children, tone = "" }) {
   return (
@@ -101,6 +103,7 @@ function Feed() {
   const [held, hold] = useState(null);
   const draw = useFrame();
   const now = useClock();
+  const numbers = useNow();
   const first = useApi(`/submissions?limit=${SHOWN}`, undefined, 1500);
   const loaded = useRef(null);
   if (first.data && loaded.current !== first.data) {
@@ -113,7 +116,13 @@ function Feed() {
     const timer = setTimeout(() => setWarm(true), 1000);
     return () => clearTimeout(timer);
   }, [Boolean(first.data)]);
-  useEvents((event) => rows.apply(event) && draw());
+  const lookUp = useLookup(rows, draw);
+  useEvents((event) => {
+    const known = rows.map.has(event.submit_id);
+    if (!rows.apply(event)) return;
+    draw();
+    if (!known && !isFirst(event)) lookUp(event.submit_id);
+  });
 
   const all = rows.list();
   const shown = held ? held.map((id) => rows.map.get(id)).filter(Boolean) : all.slice(0, SHOWN);
@@ -133,7 +142,7 @@ function Feed() {
     );
   }
   return (
-    <div class={`feed ${warm ? "warm" : ""}`} onMouseEnter={stop} onMouseLeave={release} onFocusIn={stop} onFocusOut={leave}>
+    <div class={`feed ${warm && (numbers?.finished_per_minute ?? 0) < CALM ? "warm" : ""}`} onMouseEnter={stop} onMouseLeave={release} onFocusIn={stop} onFocusOut={leave}>
       {fresh > 0 && <button class="pill" onClick={release}><Icon name="up" />{t("rows.new", { n: fresh })}</button>}
       <RowTable rows={shown} now={now} words={words} label={t("live.latest")} />
     </div>

@@ -11,6 +11,9 @@
 -- define special (g.paused <> 0 OR g.concurrency_limit > 0 OR g.rate_per_sec > 0 OR g.max_lease_us > 0)
 -- define take state = 2, attempts = j.attempts + 1, run_lease = j.run_lease + 1, locked_by = $4, executor = $5, lease_until = {now} + $3, first_locked_at = coalesce(j.first_locked_at, {now}), updated_at = {now}, unique_slot = CASE WHEN j.unique_scope = 1 THEN NULL ELSE j.unique_slot END
 -- define takem state = 2, attempts = j.attempts + 1, run_lease = j.run_lease + 1, locked_by = $7, executor = $8, lease_until = {now} + $6, first_locked_at = coalesce(j.first_locked_at, {now}), updated_at = {now}, unique_slot = CASE WHEN j.unique_scope = 1 THEN NULL ELSE j.unique_slot END
+-- Arrays side by side in a select list come out row by row, in their order; in FROM they would be
+-- stored first, which costs a fifth of the insert.
+-- define items (SELECT unnest($1::text[]) AS q, unnest($2::text[]) AS k, unnest($3::bytea[]) AS p, unnest($4::bigint[]) AS pk, unnest($5::bigint[]) AS pr, unnest($6::bigint[]) AS ma, unnest($7::bigint[]) AS mc, unnest($8::bigint[]) AS de, unnest($9::bigint[]) AS ra, unnest($10::bytea[]) AS uk, unnest($11::bigint[]) AS us, unnest($12::text[]) AS gk, unnest($13::bigint[]) AS rk, unnest($14::bytea[]) AS ul, unnest($15::bigint[]) AS af) AS t
 
 -- name: now
 SELECT {now}
@@ -44,13 +47,11 @@ DELETE FROM tribunal_queue_schema WHERE version = $1
 -- name: insert
 INSERT INTO job_queue (queue_name, kind, payload, payload_kind, priority, max_attempts, max_crashes, state, available_at, created_at, updated_at, unique_key, unique_scope, group_key, fair_rank, unique_slot, after_id)
 SELECT q, k, p, pk, pr, ma, mc, CASE WHEN af IS NOT NULL THEN 3 WHEN ra > {now} OR (ra = 0 AND de > 0) THEN 0 ELSE 1 END, CASE WHEN ra > 0 THEN ra ELSE {now} + de END, {now}, {now}, uk, us, gk, rk, ul, af
-FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bytea[], $11::bigint[], $12::text[], $13::bigint[], $14::bytea[], $15::bigint[]) WITH ORDINALITY AS t(q, k, p, pk, pr, ma, mc, de, ra, uk, us, gk, rk, ul, af, ord)
-ORDER BY ord RETURNING id
+FROM {items} RETURNING id
 -- name: insert_unique
 INSERT INTO job_queue (queue_name, kind, payload, payload_kind, priority, max_attempts, max_crashes, state, available_at, created_at, updated_at, unique_key, unique_scope, group_key, fair_rank, unique_slot, after_id)
 SELECT q, k, p, pk, pr, ma, mc, CASE WHEN af IS NOT NULL THEN 3 WHEN ra > {now} OR (ra = 0 AND de > 0) THEN 0 ELSE 1 END, CASE WHEN ra > 0 THEN ra ELSE {now} + de END, {now}, {now}, uk, us, gk, rk, ul, af
-FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bytea[], $11::bigint[], $12::text[], $13::bigint[], $14::bytea[], $15::bigint[]) AS t(q, k, p, pk, pr, ma, mc, de, ra, uk, us, gk, rk, ul, af)
-ON CONFLICT DO NOTHING RETURNING id
+FROM {items} ON CONFLICT DO NOTHING RETURNING id
 -- name: unique_find
 SELECT id, state FROM job_queue WHERE queue_name = $1 AND unique_slot = $2 FOR UPDATE
 -- name: unique_seen

@@ -2,6 +2,8 @@
 -- define now TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
 -- define no_conflict ON DUPLICATE KEY UPDATE submissions.version = submissions.version
 -- define for_update FOR UPDATE
+-- define the_run
+-- define has_key
 -- define int INT
 -- define bigint BIGINT
 

@@ -2,6 +2,8 @@
 -- define now (SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint)
 -- define no_conflict ON CONFLICT DO NOTHING
 -- define for_update FOR UPDATE
+-- define the_run RETURNING run_lease, retry_count, crashes, revivals, generation
+-- define has_key RETURNING CASE WHEN idempotency_key IS NULL THEN 0 ELSE 1 END
 -- define int int
 -- define bigint bigint
 
