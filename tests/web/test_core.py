@@ -10,14 +10,32 @@ from controller.tribunald import ROOT
 
 NODE = shutil.which("node")
 
+# Reads {module, expression, args} line by line; the expression sees the module's exports `m` and the arguments `a`.
+LOOP = """
+    import { createInterface } from "node:readline";
+    for await (const line of createInterface({ input: process.stdin })) {
+        const { module, expression, args } = JSON.parse(line);
+        const m = await import(module);
+        console.log(JSON.stringify(new Function("m", "a", `return (${expression})`)(m, args)));
+    }
+"""
 
-def run(module, expression, *args):
-    """The value of a JavaScript expression over the exports `m` of a module and the arguments `a`."""
-    script = (f"import * as m from {json.dumps(str(ROOT / 'web/src/core' / module))};"
-              f"const a = {json.dumps(args)}; console.log(JSON.stringify({expression}));")
-    done = subprocess.run([NODE, "--input-type=module", "-e", script], capture_output=True, text=True,
-                          check=True, timeout=30)
-    return json.loads(done.stdout)
+
+@pytest.fixture(scope="module")
+def run():
+    """run(module, expression, *args): the expression's value. One node for all, which takes long to start."""
+    with subprocess.Popen([NODE, "--input-type=module", "-e", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True, encoding="utf-8") as node:
+        def ask(module, expression, *args):
+            node.stdin.write(json.dumps({"module": str(ROOT / "web/src/core" / module), "expression": expression,
+                                         "args": args}) + "\n")
+            node.stdin.flush()
+            answer = node.stdout.readline()
+            assert answer, "node ended; what it said is above"
+            return json.loads(answer)
+
+        yield ask
+        node.stdin.close()
 
 
 ODD = {
@@ -34,18 +52,18 @@ ODD = {
 
 
 @pytest.mark.parametrize("row", ODD)
-def test_odd_characters_are_shown_by_name_and_others_as_they_are(row):
+def test_odd_characters_are_shown_by_name_and_others_as_they_are(run, row):
     text, expected = ODD[row]
     assert run("visible.js", "m.pieces(a[0])", text) == expected
 
 
-def test_long_lines_and_texts_are_cut_and_say_by_how_much():
+def test_long_lines_and_texts_are_cut_and_say_by_how_much(run):
     cut = run("visible.js", "m.clip('x'.repeat(1000000) + '\\ny')")
     assert cut["text"] == "x" * 2000 + "…" and cut["cut"] == 1000002 - 2000
     assert run("visible.js", "m.clip('short\\n')") == {"text": "short\n", "cut": 0}
 
 
-def test_a_name_is_one_short_line():
+def test_a_name_is_one_short_line(run):
     shown = run("visible.js", "m.plain(a[0], 20)", "a\nb\x1b\u202e" + "c" * 500)
     assert len(shown) <= 20 and "\n" not in shown and "\x1b" not in shown and "\u202e" not in shown
 
@@ -86,7 +104,7 @@ EVENTS = {
 
 
 @pytest.mark.parametrize("row", EVENTS)
-def test_a_row_after_its_events(row):
+def test_a_row_after_its_events(run, row):
     events, expected = EVENTS[row]
     got = run("rows.js", "a[0].reduce((row, e) => m.after(row, {submit_id: 's', ...e}), undefined)", events)
     assert {key: got.get(key) for key in expected} == expected
@@ -103,7 +121,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_a_row_of_the_api(row):
+def test_a_row_of_the_api(run, row):
     said, expected = ROWS[row]
     got = run("rows.js", "m.rowOf(a[0])", {"submit_id": "s", **said})
     assert {key: got.get(key) for key in expected} == expected
@@ -114,7 +132,7 @@ READINGS = {"events were quicker": (3, 2, 3), "the reading is newer": (1, 2, 2)}
 
 
 @pytest.mark.parametrize("row", READINGS)
-def test_a_reading_takes_no_tests_away(row):
+def test_a_reading_takes_no_tests_away(run, row):
     heard, read, shown = READINGS[row]
     [got] = run("rows.js", "(() => { const r = new m.Rows(3); const s = {submit_id: 's', status: 'RUNNING'};"
                 " r.load([{...s, progress: {stage: 'running', done: a[0], total: 4, strip: 'A'.repeat(a[0])}}]);"
@@ -141,13 +159,13 @@ HEALTH = {
 
 
 @pytest.mark.parametrize("row", HEALTH)
-def test_health_is_one_word_and_its_reasons(row):
+def test_health_is_one_word_and_its_reasons(run, row):
     now, queues, asides, expected = HEALTH[row]
     got = run("health.js", "m.health(...a)", CALM | now, queues, asides)
     assert (got["tone"], got["key"], [one["key"] for one in got["list"]]) == expected
 
 
-def test_how_long_a_submission_waits_yet():
+def test_how_long_a_submission_waits_yet(run):
     assert run("health.js", "m.waitFor(30, a[0])", CALM) == 30  # sixty a minute
     assert run("health.js", "m.waitFor(0, a[0])", CALM) == 0  # a slot is free
     assert run("health.js", "m.waitFor(5, a[0])", CALM | {"finished_per_minute": 0}) is None
@@ -166,19 +184,29 @@ HELD = {
 
 
 @pytest.mark.parametrize("row", HELD)
-def test_why_a_submission_waits(row):
+def test_why_a_submission_waits(run, row):
     asides, judges, queues, expected = HELD[row]
     assert run("health.js", "m.held({problem: 'p', language: 'cpp17'}, ...a)", CALM | {"judges": judges},
                queues, asides) == expected
 
 
-def test_a_list_of_rows_has_a_ceiling():
+def test_a_list_of_rows_has_a_ceiling(run):
     assert run("rows.js", "(() => { const r = new m.Rows(3); for (let i = 0; i < 10; i++)"
                " r.apply({type: 'status_change', submit_id: 's' + i, status: 'PENDING'});"
                " return r.list().map(x => x.submit_id); })()") == ["s9", "s8", "s7"]
 
 
-def test_highlighting_changes_no_character():
+# label: what the last drawing took, in ms; how long until the next
+DRAWINGS = {"fast": (5, 100), "slow": (200, 800), "very slow": (5000, 2000)}
+
+
+@pytest.mark.parametrize("row", DRAWINGS)
+def test_slow_drawing_is_done_less_often(run, row):
+    cost, gap = DRAWINGS[row]
+    assert run("frame.js", "m.gapAfter(a[0])", cost) == gap
+
+
+def test_highlighting_changes_no_character(run):
     source = (ROOT / "examples/problems/a-plus-b/submissions/accepted/sum.cpp").read_text()
     slugs = ["cpp17", "python3", "java17", "rust", "go", "javascript", "pascal", "unknown"]
     again = run("highlight.js", "a[1].map(s => m.tokens(a[0], s).map(t => t.text).join(''))", source, slugs)

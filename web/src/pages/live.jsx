@@ -16,6 +16,7 @@ import { RowTable } from "../ui/rowtable.jsx";
 
 const SHOWN = 30;
 const RANGES = [10, 60, 1440];
+const CALM = 300; // per minute; above, every row would be lit all the time
 
 function Tile({ label, value, note, children, tone = "" }) {
   return (
@@ -102,6 +103,7 @@ function Feed() {
   const [held, hold] = useState(null);
   const draw = useFrame();
   const now = useClock();
+  const numbers = useNow();
   const first = useApi(`/submissions?limit=${SHOWN}`, undefined, 1500);
   const loaded = useRef(null);
   if (first.data && loaded.current !== first.data) {
@@ -140,7 +142,7 @@ function Feed() {
     );
   }
   return (
-    <div class={`feed ${warm ? "warm" : ""}`} onMouseEnter={stop} onMouseLeave={release} onFocusIn={stop} onFocusOut={leave}>
+    <div class={`feed ${warm && (numbers?.finished_per_minute ?? 0) < CALM ? "warm" : ""}`} onMouseEnter={stop} onMouseLeave={release} onFocusIn={stop} onFocusOut={leave}>
       {fresh > 0 && <button class="pill" onClick={release}><Icon name="up" />{t("rows.new", { n: fresh })}</button>}
       <RowTable rows={shown} now={now} words={words} label={t("live.latest")} />
     </div>
