@@ -164,6 +164,19 @@ TR_PUBLIC int tbox_open(const struct tbox_options *options, tbox **ret, struct t
  * (`tribunal-box helper`); the box owns the socket from now on, on failure too. */
 TR_PUBLIC int tbox_attach(int socket, tbox **ret, struct tr_err *err);
 
+enum {
+    TBOX_KINDS_MAX = 128
+};
+
+/* Before a program gives up its rights: start a launcher that keeps them, for boxes of these kinds
+ * and no others. *ret is its socket; the launcher lives until the last copy of that is closed. May
+ * be used by many processes at once. */
+TR_PUBLIC int tbox_launcher(const struct tbox_options *kinds, size_t n, int *ret,
+                            struct tr_err *err);
+
+/* tbox_open() of the kind-th (from 0), by the launcher. */
+TR_PUBLIC int tbox_open_by(int launcher, unsigned kind, tbox **ret, struct tr_err *err);
+
 /* Kills what runs, removes container and cgroup, frees. NULL is fine. */
 TR_PUBLIC void tbox_close(tbox *box);
 

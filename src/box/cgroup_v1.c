@@ -168,10 +168,14 @@ static int settle(struct box_cg *cg, pid_t pid, struct tr_err *err)
 
 static void read_cpu(struct box_cg *cg, struct box_usage *u)
 {
-    if (cg->run_dir < 0)
-        u->cpu_us = (int64_t)(box_cg_read_u64(cg->fd[CPU]) / 1000) - box_cg_own_cpu_us();
-    else
+    if (cg->run_dir >= 0) {
         box_cg_read_cpu_stat(cg->fd[CPU], u);
+        return;
+    }
+    /* In this order: asking for our own clock makes the kernel book us. The other way round we
+     * would take off what the group was not yet charged with, up to a tick of it. */
+    int64_t own = box_cg_own_cpu_us();
+    u->cpu_us = (int64_t)(box_cg_read_u64(cg->fd[CPU]) / 1000) - own;
 }
 
 static void read_counters(struct box_cg *cg, struct box_usage *now)

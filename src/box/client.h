@@ -60,6 +60,8 @@ struct tbox {
 };
 
 /* client.c */
+/* A box at the end of a helper's socket, which it owns from now on; pid 0: not our child. */
+int box_client_attach(int socket, pid_t pid, tbox **ret, struct tr_err *err);
 int box_client_renew(tbox *box, uint64_t *ret_oom, struct tr_err *err); /* and put again */
 int box_client_clean(tbox *box,
                      struct tr_err *err); /* what was kept goes; by renewing if need be */

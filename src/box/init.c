@@ -228,7 +228,8 @@ static void fill_report(struct state *s, const struct box_watch *w, const struct
         user = (int64_t)w->usage.ru_utime.tv_sec * 1000000 + w->usage.ru_utime.tv_usec;
         total = user + (int64_t)w->usage.ru_stime.tv_sec * 1000000 + w->usage.ru_stime.tv_usec;
     }
-    int64_t cpu = u->cpu_us > 0 ? u->cpu_us : 0;
+    /* Time does not go back: what was seen once was used, whatever a sum of counters says later. */
+    int64_t cpu = u->cpu_us > w->seen_us ? u->cpu_us : w->seen_us;
     *out = (struct box_wire_report){
         .status = w->status,
         .ended_by = w->ended_by,

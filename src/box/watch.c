@@ -155,7 +155,10 @@ static int64_t used_us(struct box_watch *w, struct box_usage *now)
     int64_t direct = process_cpu_us(w->pid);
 
     (void)w->cg->driver->sample(w->cg, now, NULL);
-    return now->cpu_us > direct ? now->cpu_us : direct;
+    int64_t used = now->cpu_us > direct ? now->cpu_us : direct;
+    if (used > w->seen_us)
+        w->seen_us = used;
+    return used;
 }
 
 static int64_t near_us(const struct box_watch *w)

@@ -39,6 +39,7 @@ struct box_watch {
     enum tbox_cause ended_by;
     uint32_t killed;
     uint64_t maxrss_bytes;
+    int64_t seen_us;     /* the most CPU time that was booked at a look */
     struct rusage usage; /* of the first process and what it waited for */
     bool peer_gone;
 };

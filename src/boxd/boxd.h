@@ -12,7 +12,8 @@ enum {
     BOXD_FAULT = 3
 };
 
-int boxd_helper(int argc, char **argv); /* resident; started by the library or a launcher */
-int boxd_run(int argc, char **argv);    /* one command from the shell */
+int boxd_helper(int argc, char **argv);   /* resident; started by the library or a launcher */
+int boxd_launcher(int argc, char **argv); /* starts helpers for those who may not */
+int boxd_run(int argc, char **argv);      /* one command from the shell */
 
 #endif

@@ -14,6 +14,7 @@
 static const char usage[] =
     "Usage: tribunal-box run [options] -- COMMAND [ARGUMENT...]\n"
     "       tribunal-box helper [options]        (started by the library; socket on descriptor 3)\n"
+    "       tribunal-box launcher --kind [options] --kind [options]...       (likewise)\n"
     "       tribunal-box --version\n"
     "See tribunal-box(1), or `tribunal-box run --help`.\n";
 
@@ -25,6 +26,8 @@ int main(int argc, char **argv)
         return boxd_run(argc - 1, argv + 1);
     if (strcmp(verb, "helper") == 0)
         return boxd_helper(argc - 1, argv + 1);
+    if (strcmp(verb, "launcher") == 0)
+        return boxd_launcher(argc - 1, argv + 1);
     if (strcmp(verb, "probe") == 0)
         return box_probe_main(3);
     if (strcmp(verb, "--version") == 0) {

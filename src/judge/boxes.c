@@ -51,29 +51,71 @@ static bool same_root(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* What a box of this profile may see and hold. `dirs` has room for three. */
+static void box_options(const struct tr_judge *j, enum tbox_profile profile, const char *root,
+                        const char **dirs, struct tbox_options *o)
+{
+    size_t n = 0;
+
+    *o = (struct tbox_options){
+        .size = sizeof(*o),
+        .profile = profile,
+        .root = root,
+        .helper = j->o.helper,
+    };
+    if (profile == TBOX_COMPILE) {
+        /* Precompiled headers are 100 MB; objects and class files come beside. */
+        o->work_bytes = UINT64_C(1) << 30;
+        o->work_files = 65536; /* go's build cache */
+        dirs[n++] = j->pch_dir;
+        if (j->o.include)
+            dirs[n++] = j->include_dir;
+        o->dirs = dirs;
+    } else if (profile == TBOX_CHECKER) {
+        o->work_bytes = UINT64_C(4) << 30; /* input, output and answer; charged when filled */
+    }
+}
+
+enum {
+    PROFILES = TBOX_CHECKER + 1
+};
+
+/* The number that boxes_launcher() gave this kind. */
+static unsigned kind_of(const struct tr_judge *j, const struct entry *e)
+{
+    size_t root = 0;
+
+    for (size_t i = 0; e->root && i < j->o.nroots; i++)
+        if (strcmp(j->o.roots[i].folder, e->root) == 0)
+            root = i + 1;
+    return (unsigned)(root * PROFILES + e->profile);
+}
+
 static int open_box(struct boxes *b, struct entry *e, struct tr_err *err)
 {
     const char *dirs[3] = {NULL};
-    size_t n = 0;
-    struct tbox_options o = {
-        .size = sizeof(o),
-        .profile = e->profile,
-        .root = e->root,
-        .helper = b->j->o.helper,
-    };
+    struct tbox_options o;
 
-    if (e->profile == TBOX_COMPILE) {
-        /* Precompiled headers are 100 MB; objects and class files come beside. */
-        o.work_bytes = UINT64_C(1) << 30;
-        o.work_files = 65536; /* go's build cache */
-        dirs[n++] = b->j->pch_dir;
-        if (b->j->o.include)
-            dirs[n++] = b->j->include_dir;
-        o.dirs = dirs;
-    } else if (e->profile == TBOX_CHECKER) {
-        o.work_bytes = UINT64_C(4) << 30; /* input, output and answer; charged when filled */
-    }
+    if (b->j->o.launcher > 0)
+        return tbox_open_by(b->j->o.launcher, kind_of(b->j, e), &e->box, err);
+    box_options(b->j, e->profile, e->root, dirs, &o);
     return tbox_open(&o, &e->box, err);
+}
+
+int boxes_launcher(const struct tr_judge *j, int *ret, struct tr_err *err)
+{
+    struct tbox_options kinds[TBOX_KINDS_MAX];
+    const char *dirs[TBOX_KINDS_MAX][3] = {{NULL}};
+    size_t n = 0;
+
+    for (size_t root = 0; root <= j->o.nroots; root++)
+        for (int profile = 0; profile < PROFILES; profile++, n++) {
+            if (n == TBOX_KINDS_MAX)
+                return tr_fail(err, TR_E_LIMIT, 0, "%zu roots are too many", j->o.nroots);
+            box_options(j, (enum tbox_profile)profile, root ? j->o.roots[root - 1].folder : NULL,
+                        dirs[n], &kinds[n]);
+        }
+    return tbox_launcher(kinds, n, ret, err);
 }
 
 int boxes_get(struct boxes *b, enum tbox_profile profile, const char *root, unsigned i, tbox **ret,

@@ -49,17 +49,36 @@ static const char *build_helper(struct tr_arena *arena)
     return path && access(path, X_OK) == 0 ? path : NULL;
 }
 
+/* What follows from the options alone. */
+static int describe(struct tr_judge *j, const struct tr_judge_options *options, struct tr_err *err)
+{
+    j->o = *options;
+    tr_arena_init(&j->arena, ARENA_MAX);
+    if (j->o.jobs > TR_JUDGE_JOBS_MAX)
+        return tr_fail(err, TR_E_LIMIT, 0, "at most %d tests run at once", TR_JUDGE_JOBS_MAX);
+    if (j->o.idle_us == 0)
+        j->o.idle_us = IDLE_US;
+    if (!j->o.helper)
+        j->o.helper = build_helper(&j->arena);
+    j->cache_path = cache_path(options->cache, &j->arena);
+    if (j->cache_path) {
+        j->pch_path = tr_arena_printf(&j->arena, "%s/headers", j->cache_path);
+        j->pch_dir = tr_arena_printf(&j->arena, "%s/headers:" PCH_INSIDE, j->cache_path);
+    }
+    j->include_dir =
+        tr_arena_printf(&j->arena, "%s:" INCLUDE_INSIDE, j->o.include ? j->o.include : "");
+    return j->pch_path && j->pch_dir && j->include_dir
+               ? 0
+               : tr_fail(err, TR_E_NOMEM, 0, "no memory for a judge");
+}
+
 /* The folder of precompiled headers is looked into from inside the box, by another uid. */
 static int make_folders(struct tr_judge *j, struct tr_err *err)
 {
     const char *compiled = tr_arena_printf(&j->arena, "%s/compiled", j->cache_path);
     uint64_t bytes = j->o.cache_bytes ? j->o.cache_bytes : UINT64_C(2) << 30;
 
-    j->pch_path = tr_arena_printf(&j->arena, "%s/headers", j->cache_path);
-    j->pch_dir = tr_arena_printf(&j->arena, "%s:" PCH_INSIDE, j->pch_path ? j->pch_path : "");
-    j->include_dir =
-        tr_arena_printf(&j->arena, "%s:" INCLUDE_INSIDE, j->o.include ? j->o.include : "");
-    if (!compiled || !j->pch_path || !j->pch_dir || !j->include_dir)
+    if (!compiled)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory");
     int r = tr_fs_mkdirs(AT_FDCWD, j->pch_path, 0755, err);
     if (r < 0 || j->o.no_cache)
@@ -73,19 +92,12 @@ int tr_judge_open(const struct tr_judge_options *options, struct tr_judge **ret,
 
     if (!j)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for a judge");
-    j->o = *options;
-    tr_arena_init(&j->arena, ARENA_MAX);
-    if (j->o.jobs > TR_JUDGE_JOBS_MAX)
-        return tr_fail(err, TR_E_LIMIT, 0, "at most %d tests run at once", TR_JUDGE_JOBS_MAX);
-    if (j->o.idle_us == 0)
-        j->o.idle_us = IDLE_US;
-    if (!j->o.helper)
-        j->o.helper = build_helper(&j->arena);
-    j->cache_path = cache_path(options->cache, &j->arena);
-    const char *folder = tr_langs_folder(options->languages, &j->arena);
-    if (!j->cache_path || !folder)
-        return tr_fail(err, TR_E_NOMEM, 0, "no memory for a judge");
-    int r = make_folders(j, err);
+    int r = describe(j, options, err);
+    const char *folder = r < 0 ? NULL : tr_langs_folder(options->languages, &j->arena);
+    if (r == 0 && !folder)
+        r = tr_fail(err, TR_E_NOMEM, 0, "no memory for a judge");
+    if (r == 0)
+        r = make_folders(j, err);
     if (r == 0)
         r = tr_langs_load(folder, &j->arena, &j->langs, err);
     if (r == 0)
@@ -94,6 +106,19 @@ int tr_judge_open(const struct tr_judge_options *options, struct tr_judge **ret,
         return r;
     *ret = TR_TAKE(j);
     return 0;
+}
+
+int tr_judge_launcher(const struct tr_judge_options *options, struct tr_arena *arena,
+                      const char **ret_cache, int *ret, struct tr_err *err)
+{
+    TR_CLEANUP(tr_judge_closep) struct tr_judge *j = calloc(1, sizeof(*j));
+
+    if (!j)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory for a judge");
+    int r = describe(j, options, err);
+    if (r == 0 && !(*ret_cache = tr_arena_strdup(arena, j->cache_path)))
+        r = tr_fail(err, TR_E_NOMEM, 0, "no memory for a judge");
+    return r < 0 ? r : boxes_launcher(j, ret, err);
 }
 
 void tr_judge_close(struct tr_judge *j)

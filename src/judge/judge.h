@@ -38,6 +38,7 @@ struct tr_judge_options {
     unsigned jobs;         /* tests at once; 0: 1 */
     const int *cpus;       /* cores to use, one for each job; NULL: any */
     const char *helper;    /* tribunal-box; NULL: looked for */
+    int launcher;          /* boxes come from there (tr_judge_launcher()); 0: from helper */
     const char *include;   /* folder with testlib.h, for checkers; or NULL */
     const struct tr_judge_root *roots;
     size_t nroots;
@@ -49,6 +50,10 @@ struct tr_judge_options {
 int tr_judge_open(const struct tr_judge_options *options, struct tr_judge **ret,
                   struct tr_err *err);
 void tr_judge_close(struct tr_judge *j);
+/* Before rights are given up: a launcher for all boxes that judges with these options will want.
+ * The folder of the cache is named in *ret_cache, in the arena. Nothing is made or opened. */
+int tr_judge_launcher(const struct tr_judge_options *options, struct tr_arena *arena,
+                      const char **ret_cache, int *ret, struct tr_err *err);
 static inline void tr_judge_closep(struct tr_judge **j)
 {
     tr_judge_close(*j);

@@ -18,6 +18,7 @@
 struct boxes;
 int boxes_new(const struct tr_judge *j, struct boxes **ret, struct tr_err *err);
 void boxes_free(struct boxes *b);
+int boxes_launcher(const struct tr_judge *j, int *ret, struct tr_err *err);
 /* The i-th box of a profile over a root (a folder, or NULL for the host's), clean: nothing of the
  * submission before is in it. */
 int boxes_get(struct boxes *b, enum tbox_profile profile, const char *root, unsigned i, tbox **ret,

@@ -4,6 +4,7 @@
  */
 #include "pool/setup.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -82,6 +83,7 @@ char *tr_slot_setup_write(const struct tr_slot_setup *setup)
     struct tr_slot_setup s = *setup;
     int bad = json_object_set_new(o, "jobs", json_integer(s.judge.jobs)) |
               json_object_set_new(o, "idle_us", json_integer(s.judge.idle_us)) |
+              json_object_set_new(o, "launcher", json_integer(s.judge.launcher)) |
               put_roots(o, &s.judge);
 
     for (size_t i = 0; i < TR_ARRAY_LEN(texts); i++) {
@@ -124,13 +126,15 @@ int tr_slot_setup_read(const char *json, size_t len, struct tr_arena *arena,
 {
     TR_CLEANUP(tr_json_unrefp) json_t *o = NULL;
     struct tr_slot_setup s = {0};
-    int64_t jobs = 1;
+    int64_t jobs = 1, launcher = 0;
     int r = tr_json_parse(json, len, 1 << 20, &o, err);
 
     if (r >= 0)
         r = tr_json_int(o, "setup", "jobs", 0, TR_JUDGE_JOBS_MAX, &jobs, err);
     if (r >= 0)
         r = tr_json_int(o, "setup", "idle_us", 0, INT64_MAX, &s.judge.idle_us, err);
+    if (r >= 0)
+        r = tr_json_int(o, "setup", "launcher", 0, INT_MAX, &launcher, err);
     for (size_t i = 0; r >= 0 && i < TR_ARRAY_LEN(texts); i++)
         r = tr_json_text(o, "setup", texts[i].name, arena, text_at(&s, texts[i].at), err);
     for (size_t i = 0; r >= 0 && i < TR_ARRAY_LEN(sizes); i++) {
@@ -146,6 +150,7 @@ int tr_slot_setup_read(const char *json, size_t len, struct tr_arena *arena,
     if (r < 0)
         return r;
     s.judge.jobs = (unsigned)jobs;
+    s.judge.launcher = (int)launcher;
     *ret = s;
     return 0;
 }

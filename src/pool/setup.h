@@ -17,7 +17,8 @@ enum {
 
 /* Zero what is not set. Texts belong to the caller. */
 struct tr_slot_setup {
-    struct tr_judge_options judge; /* languages, cache, cache_bytes, jobs, include, roots, no_* */
+    struct tr_judge_options judge; /* languages, cache, cache_bytes, jobs, include, roots, no_*,
+                                    * launcher: inherited under the same number */
     const char *data_dir;          /* unpacked test data by hash; NULL: beside the compile cache */
     uint64_t data_bytes;           /* of that folder; 0: 8 GiB */
     uint64_t fetch_bytes;          /* of one archive; 0: 1 GiB */

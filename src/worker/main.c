@@ -18,6 +18,7 @@
 #include "pool/slot.h"
 #include "rt/notify.h"
 #include "source/nats.h"
+#include "worker/become.h"
 #include "worker/metrics_http.h"
 #include "worker/options.h"
 
@@ -43,6 +44,7 @@ struct worker {
     struct tr_source_host host;
     struct tr_source *source;
     struct tr_log_field log;
+    uv_poll_t launcher;
     char *setup;
     int exit_code;
 };
@@ -181,14 +183,40 @@ static int open_source(struct worker *w, struct tr_err *err)
 
 static int prepare(struct worker *w, struct tr_err *err)
 {
-    int r = modes_defaults(&w->o, &w->conf.arena, err);
+    int r = w->o.user ? become_home(&w->o, err) : 0;
 
     if (r >= 0)
+        r = modes_defaults(&w->o, &w->conf.arena, err);
+    if (r >= 0)
         r = worker_defaults(&w->o, &w->conf.arena, err);
+    if (r >= 0 && w->o.user)
+        r = become(&w->o, &w->conf.arena, err);
     if (r < 0)
         return r;
     w->log = (struct tr_log_field){.key = "worker", .value = w->o.worker_id};
     return worker_setup(&w->o, &w->conf.arena, &w->setup, err);
+}
+
+/* Without a launcher no slot gets a box again, and we may start none: whoever started us has to. */
+static void on_launcher(uv_poll_t *poll, int status, int events)
+{
+    struct worker *w = poll->data;
+
+    (void)uv_poll_stop(poll);
+    tr_log(TR_LOG_ERROR, &w->log, "the launcher of boxes ended: giving everything back");
+    w->exit_code = EXIT_FAULT;
+    w->source->drain(w->source, 0);
+}
+
+static int watch_launcher(struct worker *w, struct tr_err *err)
+{
+    if (!w->o.launcher)
+        return 0;
+    int r = uv_poll_init(tr_loop_uv(w->loop), &w->launcher, w->o.launcher);
+    w->launcher.data = w;
+    if (r == 0)
+        r = uv_poll_start(&w->launcher, UV_DISCONNECT | UV_READABLE, on_launcher);
+    return r < 0 ? tr_fail(err, TR_E_IO, 0, "watch the launcher: %s", uv_strerror(r)) : 0;
 }
 
 static int open_worker(struct worker *w, struct tr_err *err)
@@ -212,6 +240,8 @@ static int open_worker(struct worker *w, struct tr_err *err)
         .arg = w,
     };
     r = open_source(w, err);
+    if (r >= 0)
+        r = watch_launcher(w, err);
     if (r >= 0)
         r = tr_loop_on_stop_signal(w->loop, on_signal, w, err);
     if (r >= 0 && w->o.metrics_listen)

@@ -95,7 +95,8 @@ static int parameters(const struct worker_options *o, struct tr_arena *arena, js
     struct tr_judge_options judge = {0};
     int r = slot_judge_options(&o->slot, roots, arena, &judge, err);
 
-    return r < 0 ? r : worker_parameters(&judge, ret, err);
+    judge.launcher = o->launcher;
+    return r < 0 ? r : worker_parameters(&judge, o->weak, ret, err);
 }
 
 static int open_ws(const struct tr_source_host *host, const struct worker_options *o,

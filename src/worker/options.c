@@ -100,6 +100,8 @@ const struct tr_conf_item worker_items[] = {
     SECRET("s3-access-key", s3.access_key, "access key"),
     SECRET("s3-secret-key", s3.secret_key, "secret key"),
     SECRET("s3-token", s3.token, "session token of temporary keys"),
+    TEXT("user", user, "NAME",
+         "started by root: become this user; only the boxes' helpers stay root"),
     TEXT("metrics-listen", metrics_listen, "ADDR:PORT", "serve Prometheus metrics there"),
     {.name = "judge-nothing",
      .type = TR_CONF_BOOL,
@@ -208,6 +210,7 @@ int worker_setup(const struct worker_options *o, struct tr_arena *arena, char **
 
     if (r < 0)
         return r;
+    s.judge.launcher = o->launcher;
     *ret = tr_slot_setup_write(&s);
     return *ret ? 0 : tr_fail(err, TR_E_NOMEM, 0, "out of memory");
 }

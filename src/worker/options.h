@@ -5,6 +5,8 @@
 #ifndef WORKER_OPTIONS_H
 #define WORKER_OPTIONS_H
 
+#include <jansson.h>
+
 #include "judge/opts.h"
 #include "nats/opts.h"
 #include "net/s3.h"
@@ -31,6 +33,9 @@ struct worker_options {
     const char *metrics_listen;
     bool noop;
     struct slot_options slot;
+    const char *user;          /* to become; NULL: stay who we are */
+    int launcher;              /* of boxes, when we gave up the rights to make them; 0: none */
+    json_t *weak;              /* what the box lacks, looked up with those rights; or NULL */
     struct worker_modes modes; /* where tasks come from, when not from NATS */
 };
 

@@ -62,8 +62,7 @@ static json_t *languages(struct tr_judge *judge)
     return list;
 }
 
-/* What `tribunal doctor` would call weaker, by name. */
-static json_t *box(const char *helper)
+json_t *worker_box_weak(const char *helper)
 {
     tr_autofree struct tbox_probe_row *rows = calloc(ROWS_MAX, sizeof(*rows));
     json_t *weak = json_array();
@@ -74,10 +73,11 @@ static json_t *box(const char *helper)
             (void)json_array_append_new(
                 weak, tr_json_clean(rows[i].name, strlen(rows[i].name), sizeof(rows[i].name)));
     }
-    return json_pack("{s:o}", "weak", weak);
+    return weak;
 }
 
-int worker_parameters(const struct tr_judge_options *options, json_t **ret, struct tr_err *err)
+int worker_parameters(const struct tr_judge_options *options, json_t *weak, json_t **ret,
+                      struct tr_err *err)
 {
     TR_CLEANUP(tr_judge_closep) struct tr_judge *judge = NULL;
     struct sysinfo info = {0};
@@ -92,8 +92,9 @@ int worker_parameters(const struct tr_judge_options *options, json_t **ret, stru
                        "no language works here: 'tribunal lang list' says why");
     }
     (void)sysinfo(&info);
-    *ret = json_pack("{s:o, s:i, s:I, s:f, s:o}", "languages", list, "cores", get_nprocs(),
+    *ret = json_pack("{s:o, s:i, s:I, s:f, s:{s:o}}", "languages", list, "cores", get_nprocs(),
                      "memory_mib", (json_int_t)((uint64_t)info.totalram * info.mem_unit >> 20),
-                     "calibration", calibrate(), "box", box(options->helper));
+                     "calibration", calibrate(), "box", "weak",
+                     weak ? json_incref(weak) : worker_box_weak(options->helper));
     return *ret ? 0 : tr_fail(err, TR_E_NOMEM, 0, "no memory for the judge's parameters");
 }

@@ -338,6 +338,32 @@ static void renewing_forgets_what_was_put(tbox *box)
     output_arrives_and_is_counted(box);
 }
 
+/* Two kinds and no third; each opened box is a box like any other. */
+static void a_launcher_starts_what_was_fixed(void)
+{
+    struct tbox_options kinds[2];
+    tbox *a = NULL, *b = NULL;
+    int launcher = -1;
+
+    memset(kinds, 0, sizeof(kinds));
+    kinds[0].size = kinds[1].size = sizeof(kinds[0]);
+    kinds[1].profile = TBOX_CHECKER;
+    CHECK(tbox_launcher(kinds, 0, &launcher, &err) == TR_E_LIMIT);
+    CHECK(tbox_launcher(kinds, 2, &launcher, &err) == 0);
+    CHECK(tbox_open_by(launcher, 0, &a, &err) == 0);
+    CHECK(tbox_open_by(launcher, 1, &b, &err) == 0);
+    put_load(a);
+    output_arrives_and_is_counted(a);
+    put_load(b);
+    output_arrives_and_is_counted(b);
+    tbox_close(b);
+    CHECK(tbox_open_by(launcher, 2, &b, &err) < 0 && strstr(err.msg, "without a word"));
+    CHECK(close(launcher) == 0);
+    output_arrives_and_is_counted(a); /* a helper outlives its launcher */
+    tbox_close(a);
+    CHECK(tbox_open_by(-1, 0, &a, &err) < 0);
+}
+
 /* --- soak */
 
 static long count_entries(const char *path)
@@ -527,6 +553,7 @@ int main(int argc, char **argv)
     waiting_is_told(box);
     the_robbed_are_not_idle();
     renewing_forgets_what_was_put(box);
+    a_launcher_starts_what_was_fixed();
     tbox_close(box);
     tbox_close(NULL);
     return 0;

@@ -133,13 +133,16 @@ class Farm:
                 return False
         wait_until(ready, timeout, f"{process.name} to be ready\n{process.tail()}")
 
+    def new_key(self, role):
+        done = subprocess.run([TRIBUNAL, "keys", "new", "--role", role, "--name", "test",
+                               "--db", self.db], capture_output=True, text=True,
+                              env=self.environment, timeout=30)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
     def judge_key(self):
         if self.key is None:
-            done = subprocess.run([TRIBUNAL, "keys", "new", "--role", "judge", "--name", "test",
-                                   "--db", self.db], capture_output=True, text=True,
-                                  env=self.environment, timeout=30)
-            assert done.returncode == 0, done.stderr
-            self.key = done.stdout.strip()
+            self.key = self.new_key("judge")
         return self.key
 
     def urls(self, host="127.0.0.1"):

@@ -57,7 +57,8 @@ static int handler(struct tq_run *run, const struct tq_job *job, void *user)
     int r = q ? tq_begin(q, &tx, &err) : err.code;
     if (r < 0)
         return r;
-    (void)snprintf(sql, sizeof(sql), "INSERT INTO biz VALUES (%lld)", (long long)job->ref.id);
+    (void)snprintf(sql, sizeof(sql), "INSERT INTO biz (job_id) VALUES (%lld)",
+                   (long long)job->ref.id);
     r = (int)tq_sql(tx, sql, NULL, 0, NULL, NULL, &err);
     if (r >= 0)
         r = tq_tx_ack(q, tx, job->ref, NULL, 0, &err);

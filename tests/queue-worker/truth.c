@@ -248,7 +248,7 @@ static int settle(tq *q, struct tq_tx tx, const struct row *r, struct tq_ref ref
     char sql[80];
     int rc = 0;
 
-    (void)snprintf(sql, sizeof(sql), "INSERT INTO biz VALUES (%lld)", (long long)ref.id);
+    (void)snprintf(sql, sizeof(sql), "INSERT INTO biz (job_id) VALUES (%lld)", (long long)ref.id);
     if (kit_exec(tx, sql) < 0)
         return -1;
     if (r->how == ACK)
