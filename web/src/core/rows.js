@@ -34,6 +34,9 @@ export function rowOf({ time_limit_ms, memory_limit_kb, progress, ...row }) {
   return row;
 }
 
+/* What a program used; one that was never run used nothing, which is not 0. */
+export const ran = (row, value) => (row.verdict === "CE" ? undefined : value);
+
 function started(row, event) {
   return { ...row, started_at: event.timestamp, finished_at: undefined, stage: "preparing", strip: "", done: 0 };
 }

@@ -6,7 +6,7 @@ import * as f from "../core/format.js";
 import { has, t } from "../core/i18n.js";
 import { useApi, useClock, useEvents, useTitle } from "../core/hooks.js";
 import { can } from "../core/me.js";
-import { FINAL, after, fill, rowOf, stripOf } from "../core/rows.js";
+import { FINAL, after, fill, ran, rowOf, stripOf } from "../core/rows.js";
 import { Action, Failed, Name, Panel, Skeleton, Text } from "../ui/bits.jsx";
 import { ask, attempt } from "../ui/dialogs.jsx";
 import { Waiting } from "../ui/health.jsx";
@@ -102,8 +102,8 @@ function Facts({ row, judge }) {
       <Fact name="col.judge">{link("worker_id", row.worker_id)}
         {judge?.calibration !== undefined && <span class="note">{t("judges.calibration")} {f.decimal(judge.calibration, 2)}</span>}</Fact>
       <Fact name="col.score"><b class="num">{row.score === undefined ? "–" : f.decimal(row.score, row.score % 1 ? 1 : 0)}</b></Fact>
-      <Fact name="col.time"><span class="num">{f.ms(row.time_ms)}</span>{limits.time_ms && <span class="note num">{t("of", { limit: f.ms(limits.time_ms) })}</span>}</Fact>
-      <Fact name="col.memory"><span class="num">{f.kib(row.memory_kb)}</span>{limits.memory_kb && <span class="note num">{t("of", { limit: f.kib(limits.memory_kb) })}</span>}</Fact>
+      <Fact name="col.time"><span class="num">{f.ms(ran(row, row.time_ms))}</span>{limits.time_ms && <span class="note num">{t("of", { limit: f.ms(limits.time_ms) })}</span>}</Fact>
+      <Fact name="col.memory"><span class="num">{f.kib(ran(row, row.memory_kb))}</span>{limits.memory_kb && <span class="note num">{t("of", { limit: f.kib(limits.memory_kb) })}</span>}</Fact>
       <Fact name="col.submitted"><time dateTime={row.created_at}>{f.moment(row.created_at)}</time></Fact>
     </dl>
   );
@@ -159,7 +159,7 @@ export function SubmissionPage({ id }) {
         <Chip row={row} />
         <Actions row={row} reload={from.reload} />
       </header>
-      <div class="head-strip"><Strip row={row} max={60} /><Why row={row} /></div>
+      <div class="head-strip">{row.verdict !== "CE" && <Strip row={row} max={60} />}<Why row={row} /></div>
       {row.error && row.status !== "FINISHED" && <Text value={row.error} label={t("fault")} class="fault" />}
       <Panel id="facts"><Facts row={row} judge={judge} /></Panel>
       <Timeline row={row} now={now} />

@@ -7,6 +7,7 @@ import { useApi, useTitle } from "../core/hooks.js";
 import { can } from "../core/me.js";
 import { draft, setDraft } from "../core/prefs.js";
 import { go } from "../core/route.js";
+import { ran } from "../core/rows.js";
 import { starter } from "../core/starters.js";
 import { Action, Empty, Failed, Name, Panel, Skeleton, Text } from "../ui/bits.jsx";
 import { attempt } from "../ui/dialogs.jsx";
@@ -52,10 +53,10 @@ function Outcome({ id }) {
     <div class="outcome" data-id={id}>
       <Announce row={row} />
       <p class="outcome-head"><Chip row={row} /><a href={`/submissions/${seg(id)}`}>{t("submit.details")}</a></p>
-      <Strip row={row} max={40} />
+      {row.verdict !== "CE" && <Strip row={row} max={40} />}
       <dl class="facts small-facts three">
-        <div><dt>{t("col.time")}</dt><dd class="num">{f.ms(row.time_ms)}</dd></div>
-        <div><dt>{t("col.memory")}</dt><dd class="num">{f.kib(row.memory_kb)}</dd></div>
+        <div><dt>{t("col.time")}</dt><dd class="num">{f.ms(ran(row, row.time_ms))}</dd></div>
+        <div><dt>{t("col.memory")}</dt><dd class="num">{f.kib(ran(row, row.memory_kb))}</dd></div>
         <div><dt>{t("col.score")}</dt><dd class="num">{row.score ?? "–"}</dd></div>
       </dl>
       {row.status === "PENDING" && <Waiting row={row} />}

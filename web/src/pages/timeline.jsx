@@ -20,9 +20,10 @@ export function spans(row, now) {
     return out;
   }
   const judged = Math.min(judging, result.judged_ms ?? judging);
-  const compile = result.compile && !result.compile.cached ? Math.min(judged, result.compile.time_ms ?? 0) : 0;
-  out.push({ name: "compile", ms: compile, cached: result.compile?.cached });
-  out.push({ name: "tests", ms: judged - compile });
+  const failed = row.verdict === "CE"; // then nothing came after it
+  const compile = failed ? judged : result.compile && !result.compile.cached ? Math.min(judged, result.compile.time_ms ?? 0) : 0;
+  out.push({ name: "compile", ms: compile, cached: !failed && result.compile?.cached });
+  if (!failed) out.push({ name: "tests", ms: judged - compile });
   out.push({ name: "store", ms: judging - judged });
   return out;
 }

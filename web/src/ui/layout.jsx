@@ -26,7 +26,7 @@ function Nav({ path }) {
   const box = useRef(null);
   useEffect(() => {
     box.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [path]);
+  }, [path, can("read")]); // the entries come with the role
   return (
     <nav aria-label={t("nav.label")} ref={box}>
       {PAGES.filter((page) => can(page.role)).map((page) => {

@@ -3,6 +3,7 @@ import { memo } from "../core/memo.js";
 import * as f from "../core/format.js";
 import { t } from "../core/i18n.js";
 import { go } from "../core/route.js";
+import { ran } from "../core/rows.js";
 import { seg } from "../core/api.js";
 import { Ago, Id, Meter, Name } from "./bits.jsx";
 import { Chip, Strip } from "./verdict.jsx";
@@ -32,9 +33,9 @@ const Line = memo(({ row, full, now }) => {
       <td class="lo"><Name value={row.user} max={20} /></td>
       <td class="verdict"><Chip row={row} /></td>
       <td class="tests"><Strip row={row} /></td>
-      <td class="mid num"><Meter value={row.time_ms} limit={limit.time_ms} text={f.ms(row.time_ms)}
+      <td class="mid num"><Meter value={ran(row, row.time_ms)} limit={limit.time_ms} text={f.ms(row.time_ms)}
         label={t("meter.of", { value: f.ms(row.time_ms), limit: f.ms(limit.time_ms) })} /></td>
-      <td class="mid num"><Meter value={row.memory_kb} limit={limit.memory_kb} text={f.kib(row.memory_kb)}
+      <td class="mid num"><Meter value={ran(row, row.memory_kb)} limit={limit.memory_kb} text={f.kib(row.memory_kb)}
         label={t("meter.of", { value: f.kib(row.memory_kb), limit: f.kib(limit.memory_kb) })} /></td>
       <td class="lo"><Name value={row.worker_id} max={18} /></td>
       {full && <td class="lo num">{wait(row, now)}</td>}
