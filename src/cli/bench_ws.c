@@ -200,7 +200,7 @@ static int add_judges(struct bench *b, int64_t upto, struct tr_err *err)
 /* Judges with free slots for a language that nobody submits in: they beat, and that is all. */
 static int add_idle(struct bench *b, struct tr_err *err)
 {
-    b->idle = calloc((size_t)b->o.idle + 1, sizeof(*b->idle));
+    b->idle = calloc((size_t)b->o.idle + 1, sizeof(struct tr_ws_source *));
     b->idle_names = calloc((size_t)b->o.idle + 1, sizeof(*b->idle_names));
     if (!b->idle || !b->idle_names)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for %lld judges", (long long)b->o.idle);

@@ -10,6 +10,7 @@
 #include <openssl/x509.h>
 #include <stdio.h>
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): OpenSSL gives the type */
 static int no_passphrase(char *buf, int size, int writing, void *arg)
 {
     (void)buf, (void)size, (void)writing, (void)arg;

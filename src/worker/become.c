@@ -22,13 +22,20 @@ enum {
     LAUNCHER_FD = 64
 };
 
-static int find_user(const char *name, struct passwd **ret, struct tr_err *err)
+/* A user, and the room that its texts are in. */
+struct user {
+    struct passwd who;
+    char texts[4096];
+};
+
+static int find_user(const char *name, struct user *ret, struct tr_err *err)
 {
-    errno = 0;
-    *ret = getpwnam(name); /* NOLINT(concurrency-mt-unsafe): before there are threads */
-    if (!*ret)
-        return tr_fail(err, TR_E_USAGE, errno, "--user: there is no user '%.64s' here", name);
-    if ((*ret)->pw_uid == 0)
+    struct passwd *found = NULL;
+    int e = getpwnam_r(name, &ret->who, ret->texts, sizeof(ret->texts), &found);
+
+    if (!found)
+        return tr_fail(err, TR_E_USAGE, e, "--user: there is no user '%.64s' here", name);
+    if (found->pw_uid == 0)
         return tr_fail(err, TR_E_USAGE, 0, "--user: '%.64s' is root", name);
     if (geteuid() != 0)
         return tr_fail(err, TR_E_USAGE, 0, "--user: only root can become '%.64s'", name);
@@ -37,11 +44,11 @@ static int find_user(const char *name, struct passwd **ret, struct tr_err *err)
 
 int become_home(const struct worker_options *o, struct tr_err *err)
 {
-    struct passwd *who;
-    int r = find_user(o->user, &who, err);
+    struct user u;
+    int r = find_user(o->user, &u, err);
 
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): before there are threads */
-    if (r == 0 && setenv("HOME", who->pw_dir, 1) < 0)
+    if (r == 0 && setenv("HOME", u.who.pw_dir, 1) < 0)
         r = tr_fail(err, TR_E_NOMEM, errno, "setenv");
     return r;
 }
@@ -91,15 +98,15 @@ static int launch(struct worker_options *o, struct tr_arena *arena, const char *
 
 int become(struct worker_options *o, struct tr_arena *arena, struct tr_err *err)
 {
-    struct passwd *who;
+    struct user u;
     const char *cache = NULL;
-    int r = find_user(o->user, &who, err);
+    int r = find_user(o->user, &u, err);
 
     if (r == 0)
         r = launch(o, arena, &cache, err);
     const char *folders[] = {cache, o->state, o->spool, o->data_dir};
     for (size_t i = 0; r == 0 && i < sizeof(folders) / sizeof(*folders); i++)
         if (folders[i])
-            r = hand_over(folders[i], who, err);
-    return r < 0 ? r : drop(who, err);
+            r = hand_over(folders[i], &u.who, err);
+    return r < 0 ? r : drop(&u.who, err);
 }
