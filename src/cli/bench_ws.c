@@ -96,6 +96,7 @@ struct bench {
     struct tr_ws_source *judges[JUDGES_MAX];
     char names[JUDGES_MAX][16];
     int64_t njudges, connected, ended;
+    const char *controllers[1]; /* the judges keep it */
     struct tr_ws *listener;
     bool listening, deaf;
     struct tr_ws_source **idle;
@@ -170,10 +171,9 @@ static bool all_connected(struct bench *b)
 static int add_judge(struct bench *b, const char *name, json_t *parameters,
                      struct tr_ws_source **ret, struct tr_err *err)
 {
-    const char *controllers[] = {b->c.url};
     struct tr_ws_work work = tr_ws_noop_work(b->noop);
     struct tr_ws_judge_events events = {b, on_connected, NULL, on_ended};
-    struct tr_ws_source_conf conf = {.controllers = controllers,
+    struct tr_ws_source_conf conf = {.controllers = b->controllers,
                                      .ncontrollers = 1,
                                      .judge_id = name,
                                      .version = "bench",
@@ -355,6 +355,7 @@ static int start(struct bench *b, struct tr_err *err)
         r = tr_ws_noop_new(b->loop, SLOTS * JUDGES_MAX, 0, &b->noop, err);
     if (r < 0)
         return r;
+    b->controllers[0] = b->c.url;
     b->parameters = json_pack("{s:i, s:[{s:s, s:s}]}", "memory_mib", 65536, "languages", "slug",
                               "python3", "version", "none");
     b->idle_parameters = json_pack("{s:i, s:[{s:s, s:s}]}", "memory_mib", 65536, "languages",

@@ -266,6 +266,7 @@ static void close_worker(struct worker *w)
 static void done_worker(struct worker *w)
 {
     close_worker(w);
+    json_decref(w->o.weak);
     free(w->setup);
     tr_conf_done(&w->conf);
 }
