@@ -81,6 +81,8 @@ static struct op *pop(struct lane *l)
 static void add(struct worker *w, struct op *op, int lane)
 {
     (void)pthread_mutex_lock(&w->lock);
+    if (lane == AGAIN && !w->lanes[AGAIN].first)
+        w->again_us = tr_clock_mono_us() + AGAIN_US;
     push(&w->lanes[lane], op);
     w->waiting++;
     (void)pthread_cond_signal(&w->some);
@@ -124,7 +126,6 @@ static size_t take(struct worker *w, struct op **batch)
         if (batch[n - 1]->alone)
             break;
     }
-    w->again_us = tr_clock_mono_us() + AGAIN_US;
     (void)pthread_mutex_unlock(&w->lock);
     return n;
 }
