@@ -247,7 +247,7 @@ static void listener_text(void *arg, char *bytes, size_t len)
         return;
     b->took_us[i] = (double)(now - b->posts.posted_us[i]);
     b->last_us = now;
-    b->posts.results++;
+    ws_posts_result(&b->posts);
 }
 
 static void listener_closed(void *arg, int code, const char *why)
@@ -283,7 +283,7 @@ static int add_listener(struct bench *b, struct tr_err *err)
 
 static bool all_results(struct bench *b)
 {
-    return b->posts.results >= b->posts.count || b->posts.failed;
+    return b->posts.results >= b->posts.count || b->posts.failed || b->deaf;
 }
 
 static int measure(struct bench *b, int64_t count, int64_t ahead, unsigned threads,
@@ -306,6 +306,8 @@ static int measure(struct bench *b, int64_t count, int64_t ahead, unsigned threa
     int r = ws_posts_start(&b->posts, err);
     if (r == 0)
         r = turn_until(b, all_results, "results", err);
+    if (r >= 0 && b->deaf)
+        r = tr_fail(err, TR_E_LOST, 0, "the listener's connection broke");
     if (r < 0 && !b->posts.failed)
         b->posts.failed = -2; /* the threads stop */
     ws_posts_join(&b->posts);

@@ -6,6 +6,7 @@
 #define CLI_BENCH_WS_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,6 +23,7 @@ struct ws_posts {
     atomic_llong next;    /* how many were begun */
     atomic_llong results; /* how many have a result; counted by the listener */
     atomic_int failed;    /* an HTTP status that is not 201, or -1: the connection broke */
+    sem_t room;           /* how many more may be under way */
     int64_t *posted_us;   /* by number - first: when its POST began */
     pthread_t thread[64];
 };
@@ -40,6 +42,7 @@ void ws_controller_stop(struct ws_controller *c);
 int64_t ws_controller_kib(const struct ws_controller *c); /* resident */
 
 int ws_posts_start(struct ws_posts *p, struct tr_err *err);
-void ws_posts_join(struct ws_posts *p);
+void ws_posts_result(struct ws_posts *p); /* one of them has its result */
+void ws_posts_join(struct ws_posts *p);   /* at once when it failed */
 
 #endif

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -101,8 +100,11 @@ static void *work(void *arg)
 
         if (i >= p->count)
             return NULL;
-        while (i - p->results >= p->ahead && !p->failed)
-            (void)nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        /* Asleep, not looking again and again: that would take the controller's CPU. */
+        while (sem_wait(&p->room) < 0 && errno == EINTR) {
+        }
+        if (p->failed)
+            break;
         p->posted_us[i] = tr_clock_mono_us();
         int status = post(fd, p->first + i);
         if (status != 201)
@@ -115,6 +117,8 @@ static void *work(void *arg)
 
 int ws_posts_start(struct ws_posts *p, struct tr_err *err)
 {
+    if (sem_init(&p->room, 0, (unsigned)p->ahead) < 0)
+        return tr_fail(err, TR_E_FATAL, errno, "sem_init");
     for (unsigned i = 0; i < p->threads; i++) {
         int r = pthread_create(&p->thread[i], NULL, work, p);
 
@@ -124,8 +128,17 @@ int ws_posts_start(struct ws_posts *p, struct tr_err *err)
     return 0;
 }
 
+void ws_posts_result(struct ws_posts *p)
+{
+    p->results++;
+    (void)sem_post(&p->room);
+}
+
 void ws_posts_join(struct ws_posts *p)
 {
+    for (unsigned i = 0; p->failed && i < p->threads; i++)
+        (void)sem_post(&p->room);
     for (unsigned i = 0; i < p->threads; i++)
         (void)pthread_join(p->thread[i], NULL);
+    (void)sem_destroy(&p->room);
 }
