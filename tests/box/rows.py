@@ -10,6 +10,8 @@ Rows of our own, which ATTACKS.md does not have, are numbered "+".
 import dataclasses
 from typing import Callable
 
+from boxtool import MEMORY_ROOM_KIB
+
 ESCAPES = ("ESCAPED", "BROKEN", "DIRTY")
 STRICT = (*ESCAPES, "REACHED")
 
@@ -110,7 +112,7 @@ def all_cpu_seen(o, ctx):
 
 
 def memory_held(o, ctx):
-    if o.report["memory_kib"] > MEMORY_KIB + 1024:
+    if o.report["memory_kib"] > MEMORY_KIB + MEMORY_ROOM_KIB:
         return f"used {o.report['memory_kib']} KiB"
 
 
