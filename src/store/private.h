@@ -26,13 +26,20 @@ struct tr_store {
 };
 
 enum {
-    TS_NO_MOVE = -1
+    TS_NO_MOVE = -1,
+    TS_INSERT_COLS = 17,
+    TS_FINISH_COLS = 8,
+    TS_START_NAME = TR_STORE_KEY_MAX + 32
 };
 
 /* One statement in the open transaction; @from is filled in for `move`, always the same one for
  * one statement. Stays prepared. Returns the rows affected. */
 int64_t ts_exec(struct tr_store *st, enum ts_stmt s, int move, const struct tq_val *params, int n,
                 tq_row_fn row, void *row_arg, struct tr_err *err);
+/* The same over a set of rows, for engines that have the statement (ts_has()). */
+int64_t ts_exec_set(struct tr_store *st, enum ts_stmt s, int move, const struct tq_set *set,
+                    tq_row_fn row, void *row_arg, struct tr_err *err);
+bool ts_has(const struct tr_store *st, enum ts_stmt s);
 /* The same for a text made at run time: no @from, not kept. */
 int64_t ts_exec_text(struct tr_store *st, const char *sql, const struct tq_val *params, int n,
                      tq_row_fn row, void *row_arg, struct tr_err *err);
@@ -71,6 +78,17 @@ struct ts_listing {
     size_t count, cap;
 };
 int ts_list(struct tr_store *st, struct ts_listing *l, struct tr_err *err);
+
+/* What the statements of insert and finish take, alone or many at once. */
+int ts_insert_check(const struct tr_submission_new *n, struct tr_err *err);
+void ts_insert_cells(const struct tr_submission_new *n, const char *duplicate_of,
+                     struct tq_val p[static TS_INSERT_COLS]);
+void ts_finish_cells(const char *submit_id, int64_t run_lease, const struct tr_verdict_row *v,
+                     struct tq_val p[static TS_FINISH_COLS]);
+/* A verdict that was just written, given to the duplicates: TR_MOVED_COPIED, or TR_MOVED: none. */
+int ts_copy(struct tr_store *st, const struct tq_val p[static TS_FINISH_COLS], struct tr_err *err);
+/* A name for a run's start that no other start has. */
+void ts_name_start(struct tr_store *st, char *out, size_t size);
 
 int ts_check_text(const char *what, const char *s, size_t max, bool needed, struct tr_err *err);
 int ts_event(void *user, struct tq_tx tx, int event, const struct tq_job *job, struct tr_err *err);

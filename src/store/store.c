@@ -288,3 +288,17 @@ int64_t ts_exec(struct tr_store *st, enum ts_stmt s, int move, const struct tq_v
 
     return r < 0 ? r : tq_sql_kept(st->q, st->tx, sql, params, n, row, row_arg, err);
 }
+
+bool ts_has(const struct tr_store *st, enum ts_stmt s)
+{
+    return st->sql[s].sql != NULL;
+}
+
+int64_t ts_exec_set(struct tr_store *st, enum ts_stmt s, int move, const struct tq_set *set,
+                    tq_row_fn row, void *row_arg, struct tr_err *err)
+{
+    const char *sql;
+    int r = text_of(st, s, move, &sql, err);
+
+    return r < 0 ? r : tq_sql_set(st->q, st->tx, sql, set, row, row_arg, err);
+}
