@@ -21,6 +21,8 @@ enum {
 /* What differs between the three. */
 struct kind {
     enum ts_stmt stmt;
+    enum ts_stmt before, after; /* where an engine's `stmt` says nothing of its rows, one of these
+                                   does, in the same form */
     int move;
     const char *types;
     size_t size; /* of an item, which begins with a struct tr_many_item */
@@ -112,6 +114,26 @@ static void fill_set(struct many *m, struct tq_val *cells, size_t *at)
     }
 }
 
+static int run_set(struct many *m, const struct tq_val *cells, struct tr_err *err)
+{
+    const struct kind *k = m->k;
+    const enum ts_stmt stmts[] = {k->before, k->stmt, k->after};
+    const struct tq_set set = {.types = k->types,
+                               .cells = cells,
+                               .nrows = m->count,
+                               .extra = k->extra,
+                               .nextra = k->nextra};
+
+    for (size_t i = 0; i < TR_ARRAY_LEN(stmts); i++) {
+        if ((i != 1 && stmts[i] == k->stmt) || !ts_has(m->st, stmts[i]))
+            continue;
+        int64_t r = ts_exec_set(m->st, stmts[i], k->move, &set, took_row, m, err);
+        if (r < 0)
+            return (int)r;
+    }
+    return 0;
+}
+
 static int run_sets(struct many *m, struct tr_err *err)
 {
     const struct kind *k = m->k;
@@ -123,14 +145,9 @@ static int run_sets(struct many *m, struct tr_err *err)
         fill_set(m, cells, &at);
         if (m->count < SET_MIN)
             continue;
-        const struct tq_set set = {.types = k->types,
-                                   .cells = cells,
-                                   .nrows = m->count,
-                                   .extra = k->extra,
-                                   .nextra = k->nextra};
-        int64_t r = ts_exec_set(m->st, k->stmt, k->move, &set, took_row, m, err);
+        int r = run_set(m, cells, err);
         if (r < 0)
-            return (int)r;
+            return r;
     }
     return 0;
 }
@@ -207,13 +224,21 @@ static int insert_one(struct tr_store *st, void *p, const struct tq_val *extra, 
 int tr_store_insert_many(struct tr_store *st, struct tr_insert_item *items, size_t n,
                          struct tr_err *err)
 {
+    char owner[TS_START_NAME];
+
+    ts_name_start(st, owner, sizeof(owner));
+    const struct tq_val extra = ts_text(owner);
     const struct kind k = {.stmt = TS_INSERT_MANY,
+                           .before = TS_INSERT_MANY,
+                           .after = TS_INSERT_TAKEN,
                            .move = TS_NO_MOVE,
                            .types = "ttttttttttiiiiibi",
                            .size = sizeof(*items),
                            .cells = insert_cells,
                            .took = inserted,
-                           .one = insert_one};
+                           .one = insert_one,
+                           .extra = &extra,
+                           .nextra = ts_has(st, TS_INSERT_TAKEN) ? 1 : 0};
 
     for (size_t i = 0; i < n; i++)
         items[i].of.submit_id = items[i].row->submit_id;
@@ -260,6 +285,8 @@ int tr_store_start_many(struct tr_store *st, struct tr_start_item *items, size_t
     const struct tq_val extra[] = {ts_int(lease_us), ts_text(st->worker_id), ts_text(owner),
                                    ts_int(TR_STORE_CRASHES)};
     const struct kind k = {.stmt = TS_START_MANY,
+                           .before = TS_START_MANY,
+                           .after = TS_START_TAKEN,
                            .move = TR_MOVE_START,
                            .types = "ti",
                            .size = sizeof(*items),
@@ -309,6 +336,8 @@ int tr_store_finish_many(struct tr_store *st, struct tr_finish_item *items, size
                          struct tr_err *err)
 {
     const struct kind k = {.stmt = TS_FINISH_MANY,
+                           .before = TS_FINISH_LOCK,
+                           .after = TS_FINISH_MANY,
                            .move = TR_MOVE_FINISH,
                            .types = "titiiibt",
                            .size = sizeof(*items),
