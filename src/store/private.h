@@ -9,6 +9,18 @@
 #include "store/store.h"
 #include "store/store_sql.h"
 
+enum {
+    TS_EVENTS_MAX = 128,
+    TS_EVENT_COLS = 3
+};
+
+/* Events of the open transaction that wait for its commit, to be written in one statement. */
+struct ts_events {
+    struct tr_arena arena; /* their texts */
+    struct tq_val cells[TS_EVENTS_MAX * TS_EVENT_COLS];
+    size_t count, bytes;
+};
+
 struct tr_store {
     tq *q;
     const struct ts_text *sql;
@@ -22,6 +34,7 @@ struct tr_store {
     char owner[TR_STORE_NAME_MAX + 32]; /* worker_id and a number drawn at open: two workers of one
                                          name are two owners */
     uint64_t starts;
+    struct ts_events events;
     char *made[TS_COUNT]; /* statements with their @from, which the connection keeps prepared */
 };
 
@@ -78,6 +91,10 @@ struct ts_listing {
     size_t count, cap;
 };
 int ts_list(struct tr_store *st, struct ts_listing *l, struct tr_err *err);
+
+/* Write the events that wait, or forget them. */
+int ts_events_flush(struct tr_store *st, struct tr_err *err);
+void ts_events_drop(struct tr_store *st);
 
 /* What the statements of insert and finish take, alone or many at once. */
 int ts_insert_check(const struct tr_submission_new *n, struct tr_err *err);

@@ -137,6 +137,7 @@ void tr_store_close(struct tr_store *st)
     if (!st)
         return;
     tq_close(st->q);
+    ts_events_drop(st);
     for (size_t i = 0; i < TR_ARRAY_LEN(st->made); i++)
         free(st->made[i]);
     free(st);
@@ -170,6 +171,16 @@ int tr_store_begin(struct tr_store *st, struct tr_err *err)
 
 int tr_store_commit(struct tr_store *st, struct tr_err *err)
 {
+    int r = st->in_tx ? ts_events_flush(st, err) : 0;
+
+    if (r < 0) {
+        tr_store_rollback(st);
+        if (r == TR_E_UNSURE) /* COMMIT was never sent */
+            r = TR_E_ABORT;
+        if (err)
+            err->code = r;
+        return r;
+    }
     st->in_tx = false;
     return tq_commit(st->q, err);
 }
@@ -177,6 +188,7 @@ int tr_store_commit(struct tr_store *st, struct tr_err *err)
 void tr_store_rollback(struct tr_store *st)
 {
     st->in_tx = false;
+    ts_events_drop(st);
     tq_rollback(st->q);
 }
 

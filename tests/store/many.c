@@ -376,3 +376,53 @@ void of_many_starts_of_many_one_each_wins(void **state)
     }
     assert_int_equal(wins, RACE_ROWS);
 }
+
+/* ---------------------------------------------------------------- events */
+
+static void check_events(size_t n, size_t big)
+{
+    struct tr_event_list l;
+
+    OK(tr_store_events_of(st, "e1", (int)n + 10, &arena, &l, &err));
+    assert_int_equal(l.count, n);
+    for (size_t i = 0; i < n; i++) {
+        char want[16];
+
+        (void)snprintf(want, sizeof(want), "%zu", i);
+        assert_int_equal(l.rows[i].body_len, i == big ? 3 << 20 : strlen(want));
+        assert_true(i == big || strcmp(l.rows[i].body, want) == 0);
+        assert_true(i == 0 || l.rows[i].id > l.rows[i - 1].id);
+    }
+}
+
+void events_of_a_transaction_come_in_their_order(void **state)
+{
+    enum {
+        EVENTS = 300,
+        BIG = 200
+    };
+    char *big = calloc(1, (3 << 20) + 1);
+
+    assert_non_null(big);
+    memset(big, 'x', 3 << 20);
+    OK(tr_store_events_prune(st, INT64_MAX, &err));
+    OK(tr_store_begin(st, &err));
+    for (size_t i = 0; i < EVENTS; i++) {
+        char body[16];
+
+        (void)snprintf(body, sizeof(body), "%zu", i);
+        const char *text = i == BIG ? big : body;
+        OK(tr_store_event_add(st, "status_change", "e1", text, strlen(text), &err));
+        if (i == 9) /* also for the one who adds them */
+            check_events(10, BIG);
+    }
+    OK(tr_store_commit(st, &err));
+    check_events(EVENTS, BIG);
+    OK(tr_store_begin(st, &err));
+    OK(tr_store_event_add(st, "status_change", "e1", "no", 2, &err));
+    tr_store_rollback(st);
+    OK(tr_store_begin(st, &err));
+    OK(tr_store_commit(st, &err));
+    check_events(EVENTS, BIG);
+    free(big);
+}

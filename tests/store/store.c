@@ -753,6 +753,7 @@ int main(int argc, char **argv)
         T(many_of_any_size_are_all_done),
         T(many_are_undone_together),
         T(of_many_starts_of_many_one_each_wins),
+        T(events_of_a_transaction_come_in_their_order),
         T(migrations_go_up_down_and_up),
     };
 
