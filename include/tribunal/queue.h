@@ -416,6 +416,11 @@ TR_PUBLIC int64_t tq_sql(struct tq_tx tx, const char *sql, const struct tq_val *
 TR_PUBLIC int64_t tq_sql_kept(tq *q, struct tq_tx tx, const char *sql, const struct tq_val *params,
                               int nparams, tq_row_fn row, void *row_arg, struct tr_err *err);
 
+/* The handle's own connection as it is now, for tq_sql() of single statements outside a
+ * transaction. No connection: .conn is NULL, and tq_begin() makes one. Valid until the next call on
+ * the handle. */
+TR_PUBLIC struct tq_tx tq_connection(const tq *q);
+
 /* Rows for one statement. */
 struct tq_set {
     const char *types; /* a letter for each column: i, t or b (TQ_INT, TQ_TEXT, TQ_BYTES) */

@@ -342,6 +342,11 @@ void tq_rollback(tq *q)
         (void)rollback(&l, 0);
 }
 
+struct tq_tx tq_connection(const tq *q)
+{
+    return (struct tq_tx){.driver = q->drv, .conn = q->conn};
+}
+
 int64_t tq_sql(struct tq_tx tx, const char *sql, const struct tq_val *params, int nparams,
                tq_row_fn row, void *row_arg, struct tr_err *err)
 {

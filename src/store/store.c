@@ -220,19 +220,20 @@ static int run_once(struct tr_store *st, ts_op op, void *arg, struct tr_err *err
     return r < 0 ? r : done;
 }
 
-/* Without a transaction: on SQLite even a reader's would keep the writers out. The connection is
- * that of a transaction which ended at once. */
+/* Without a transaction: on SQLite even a reader's would keep the writers out, elsewhere it would
+ * be two round trips more. The queue may have made a new connection meanwhile. */
 static int read_once(struct tr_store *st, ts_op op, void *arg, struct tr_err *err)
 {
-    int r = st->tx.conn ? 0 : tr_store_begin(st, err);
+    st->tx = tq_connection(st->q);
+    if (!st->tx.conn || st->broken) { /* beginning looks at it, and makes a new one */
+        int r = tr_store_begin(st, err);
 
-    if (r < 0)
-        return r;
-    if (st->in_tx)
+        if (r < 0)
+            return r;
         tr_store_rollback(st);
-    r = op(st, arg, err);
-    if (r == TR_E_UNSURE)
-        st->tx = (struct tq_tx){0}; /* the connection is dead; begin makes a new one */
+    }
+    int r = op(st, arg, err);
+    st->broken = r == TR_E_UNSURE;
     return r;
 }
 

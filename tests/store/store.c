@@ -749,6 +749,8 @@ int main(int argc, char **argv)
         T(claim_and_start_commit_together),
         T(what_the_queue_does_alone_moves_the_submission),
         T(of_many_starts_one_wins),
+        T(a_reader_waits_for_no_writer),
+        T(a_reader_finds_a_new_connection),
         T(many_give_what_each_alone_would_give),
         T(many_of_any_size_are_all_done),
         T(many_are_undone_together),

@@ -49,6 +49,10 @@ int64_t start(struct tr_store *by, const char *id);
 void put(const char *id);
 struct tr_verdict_row verdict(const char *v);
 
+/* readers.c */
+void a_reader_waits_for_no_writer(void **state);
+void a_reader_finds_a_new_connection(void **state);
+
 /* many.c */
 void many_give_what_each_alone_would_give(void **state);
 void many_of_any_size_are_all_done(void **state);
