@@ -75,7 +75,7 @@ static size_t gather(struct tr_dbop **ops, size_t n)
 
         if (op->many != ops[0]->many)
             continue;
-        memmove(&ops[together + 1], &ops[together], (i - together) * sizeof(ops[0]));
+        memmove(&ops[together + 1], &ops[together], (i - together) * sizeof(struct tr_dbop *));
         ops[together++] = op;
     }
     return together;
