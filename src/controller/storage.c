@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/gather.h"
 #include "base/log.h"
 #include "controller/ctl.h"
 
@@ -140,19 +141,31 @@ static void pause_ms(int64_t ms)
     }
 }
 
+static tr_kind kind(const void *op)
+{
+    return (tr_kind)((const struct op *)op)->many;
+}
+
+static int run_some(struct worker *w, struct op **ops, size_t n, struct tr_err *err)
+{
+    if (n > 1)
+        return ops[0]->many(ops, n, w->st, err);
+    return ops[0]->result = ops[0]->run(ops[0], w->st, err);
+}
+
 static int run_in_tx(struct worker *w, struct op **batch, size_t n, struct tr_err *err)
 {
     int r = tr_store_begin(w->st, err);
 
     if (r < 0)
         return r;
-    for (size_t i = 0; i < n; i++) {
-        r = batch[i]->run(batch[i], w->st, err);
+    for (size_t i = 0, some; i < n; i += some) {
+        some = tr_gather((void **)(batch + i), n - i, kind);
+        r = run_some(w, batch + i, some, err);
         if (r < 0) {
             tr_store_rollback(w->st);
             return r;
         }
-        batch[i]->result = r;
     }
     r = tr_store_commit(w->st, err);
     return r < 0 ? r : 0;
