@@ -263,7 +263,9 @@ static void *work(void *arg)
 
 static int start_worker(struct storage *s, struct worker *w, struct tr_err *err)
 {
-    struct tr_store_conf conf = {.url = s->ctl->conf.db, .worker_id = s->ctl->conf.controller_id};
+    /* On SQLite even a reader's transaction would stand in line with the writer's. */
+    struct tr_store_conf conf = {
+        .url = s->ctl->conf.db, .worker_id = s->ctl->conf.controller_id, .reader = w == &s->reader};
 
     w->s = s;
     atomic_store(&w->alive, true);
