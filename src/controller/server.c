@@ -98,6 +98,8 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *in, 
         return http_body(c, in, len);
     if (reason == LWS_CALLBACK_HTTP_BODY_COMPLETION)
         return http_body_end(c);
+    if (reason == LWS_CALLBACK_TIMER)
+        return http_late(c);
     return http_writeable(c);
 }
 
@@ -112,6 +114,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_HTTP_BODY:
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
     case LWS_CALLBACK_HTTP_WRITEABLE:
+    case LWS_CALLBACK_TIMER:
         return on_http(wsi, reason, in, len);
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
     case LWS_CALLBACK_ESTABLISHED:

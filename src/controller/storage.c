@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -19,10 +20,14 @@
 #include "controller/ctl.h"
 
 enum {
-    TRIES = 6 /* about a second */
+    TRIES = 6, /* about a second */
+    STOP_S = 10
 };
 
 #define AGAIN_US INT64_C(200000)
+/* A database that takes longer over one batch does not answer, as far as people are concerned. */
+#define STUCK_US INT64_C(5000000)
+#define SAY_US INT64_C(10000000) /* the log need not say it more often */
 
 struct lane {
     struct op *first, *last;
@@ -44,7 +49,9 @@ struct worker {
     int64_t again_us; /* when AGAIN is due */
     size_t waiting;
     bool stopping;
-    atomic_bool alive; /* the database took the last operation */
+    atomic_bool alive;             /* the database took the last operation */
+    atomic_int_least64_t since_us; /* this batch is being worked on; 0: none */
+    int64_t said_us;               /* when the log may say again that the database is away */
     struct tr_store *st;
 };
 
@@ -195,10 +202,31 @@ static bool run_one(struct worker *w, struct op *op)
     }
 }
 
+/* After a failure: is it the database, and not the operation? Every connection attempt may last its
+ * whole timeout, so what one finds out is true for the whole batch. Clients get a sentence of ours:
+ * the driver's names hosts and ports. */
+static bool is_away(struct worker *w, struct tr_err *err)
+{
+    *err = (struct tr_err)TR_ERR_INIT;
+    if (tr_store_begin(w->st, err) >= 0) {
+        tr_store_rollback(w->st);
+        return false;
+    }
+    int64_t now_us = tr_clock_mono_us();
+    if (now_us >= w->said_us) {
+        tr_log_err(TR_LOG_ERROR, NULL, err);
+        w->said_us = now_us + SAY_US;
+    }
+    *err = (struct tr_err)TR_ERR_INIT;
+    (void)tr_fail(err, TR_E_RETRY, 0, "the database does not answer; try again in a moment");
+    return true;
+}
+
 /* What has ended is moved to the front of the batch; how many that are. The rest waits again. */
 static size_t run_batch(struct worker *w, struct op **batch, size_t n)
 {
     struct tr_err err = TR_ERR_INIT;
+    bool away = false;
     size_t ended = 0;
 
     if (n > 1 && batch[0]->lane != OP_READ && run_in_tx(w, batch, n, &err) >= 0) {
@@ -206,10 +234,21 @@ static size_t run_batch(struct worker *w, struct op **batch, size_t n)
         return n;
     }
     for (size_t i = 0; i < n; i++) {
-        if (run_one(w, batch[i]))
-            batch[ended++] = batch[i];
+        struct op *op = batch[i];
+        bool over = !away && run_one(w, op);
+
+        if (!away && !atomic_load(&w->alive))
+            away = is_away(w, &err);
+        op->away = away;
+        if (away) {
+            op->err = err;
+            op->result = err.code;
+            over = !op->must || is_stopping(w);
+        }
+        if (over)
+            batch[ended++] = op;
         else
-            add(w, batch[i], AGAIN);
+            add(w, op, AGAIN);
     }
     return ended;
 }
@@ -253,7 +292,9 @@ static void *work(void *arg)
 
         if (n == 0)
             return NULL;
+        atomic_store(&w->since_us, tr_clock_mono_us());
         size_t ended = run_batch(w, batch, n);
+        atomic_store(&w->since_us, 0);
         if (ended > 0)
             hand_back(w, batch, ended);
     }
@@ -264,8 +305,10 @@ static void *work(void *arg)
 static int start_worker(struct storage *s, struct worker *w, struct tr_err *err)
 {
     /* On SQLite even a reader's transaction would stand in line with the writer's. */
-    struct tr_store_conf conf = {
-        .url = s->ctl->conf.db, .worker_id = s->ctl->conf.controller_id, .reader = w == &s->reader};
+    struct tr_store_conf conf = {.url = s->ctl->conf.db,
+                                 .worker_id = s->ctl->conf.controller_id,
+                                 .reader = w == &s->reader,
+                                 .queue_flags = TQ_ONE_TRY};
 
     w->s = s;
     atomic_store(&w->alive, true);
@@ -284,6 +327,21 @@ static int start_worker(struct storage *s, struct worker *w, struct tr_err *err)
     return e ? tr_fail(err, TR_E_IO, e, "start a thread for the database") : 0;
 }
 
+/* A call of the database that never returns cannot be ended from outside. Nobody was told that it
+ * succeeded, so the process may end in the middle of it. */
+static void join_or_leave(pthread_t thread)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += STOP_S;
+    if (pthread_timedjoin_np(thread, NULL, &until) == 0)
+        return;
+    tr_log(TR_LOG_ERROR, NULL, "the database has not answered for %d s; ended without it",
+           (int)STOP_S);
+    _exit(EXIT_FAILURE);
+}
+
 static void stop_worker(struct worker *w)
 {
     if (w->thread) {
@@ -291,7 +349,7 @@ static void stop_worker(struct worker *w)
         w->stopping = true;
         (void)pthread_cond_signal(&w->some);
         (void)pthread_mutex_unlock(&w->lock);
-        (void)pthread_join(w->thread, NULL);
+        join_or_leave(w->thread);
     }
     tr_store_close(w->st);
     (void)pthread_cond_destroy(&w->some);
@@ -343,7 +401,14 @@ size_t storage_waiting(struct storage *s)
     return n;
 }
 
+static bool answers(struct worker *w)
+{
+    int64_t since_us = atomic_load(&w->since_us);
+
+    return atomic_load(&w->alive) && (since_us == 0 || tr_clock_mono_us() - since_us < STUCK_US);
+}
+
 bool storage_alive(struct storage *s)
 {
-    return atomic_load(&s->writer.alive) && atomic_load(&s->reader.alive);
+    return answers(&s->writer) && answers(&s->reader);
 }
