@@ -250,13 +250,23 @@ static int open_parts(struct ctl *ctl, struct tr_err *err)
     return r < 0 ? r : tr_loop_on_stop_signal(ctl->loop, on_stop, ctl, err);
 }
 
-/* Connections first, then the writes they left, then the rest. */
+static void stop_timer(uv_handle_t *h, void *arg)
+{
+    (void)arg;
+    if (h->type == UV_TIMER)
+        (void)uv_timer_stop((uv_timer_t *)h);
+}
+
+/* Connections first, then the writes they left, then the rest. The loop still turns while parts of
+ * it are gone, so nothing may begin by itself: libuv calls a timer also in its last turns. */
 static void close_parts(struct ctl *ctl)
 {
     ctl->stopping = true;
     server_stop(ctl);
-    problems_close(ctl->problems);
+    if (ctl->loop)
+        uv_walk(tr_loop_uv(ctl->loop), stop_timer, NULL);
     storage_stop(ctl->storage);
+    problems_close(ctl->problems);
     keys_free(ctl->keys);
     judges_free(ctl->judges);
     marks_free(ctl->marks);

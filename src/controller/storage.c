@@ -38,18 +38,20 @@ enum {
 struct worker {
     struct storage *s;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards lanes and stopping */
+    pthread_mutex_t lock; /* guards what follows, up to ended */
     pthread_cond_t some;
     struct lane lanes[LANES];
     int64_t again_us; /* when AGAIN is due */
     size_t waiting;
-    bool stopping;
+    bool stopping;     /* nothing is tried again for ever */
+    bool ended;        /* nothing comes any more */
     atomic_bool alive; /* the database took the last operation */
     struct tr_store *st;
 };
 
 struct storage {
     struct ctl *ctl;
+    size_t away; /* handed over and not back yet; the loop's thread counts */
     struct worker writer, reader;
 };
 
@@ -118,7 +120,7 @@ static size_t take(struct worker *w, struct op **batch)
     size_t n = 0;
 
     (void)pthread_mutex_lock(&w->lock);
-    while (!next_lane(w) && !w->stopping)
+    while (!next_lane(w) && !w->ended)
         wait_for_some(w);
     while (n < STORAGE_BATCH && (l = next_lane(w)) && (n == 0 || !l->first->alone)) {
         batch[n++] = pop(l);
@@ -217,6 +219,7 @@ static size_t run_batch(struct worker *w, struct op **batch, size_t n)
 /* ---------------------------------------------------------------- the way back */
 
 struct finished {
+    struct storage *s;
     size_t n;
     struct op *ops[];
 };
@@ -225,6 +228,7 @@ static void call_done(void *arg)
 {
     struct finished *f = arg;
 
+    f->s->away -= f->n;
     for (size_t i = 0; i < f->n; i++)
         f->ops[i]->done(f->ops[i]);
     free(f);
@@ -236,10 +240,11 @@ static void hand_back(struct worker *w, struct op **batch, size_t n)
 
     while (!(f = malloc(sizeof(*f) + n * sizeof(struct op *))))
         pause_ms(10);
+    f->s = w->s;
     f->n = n;
     for (size_t i = 0; i < n; i++)
         f->ops[i] = batch[i];
-    while (tr_loop_post(w->s->ctl->loop, call_done, f, NULL) == TR_E_LIMIT)
+    while (tr_loop_post(w->s->ctl->loop, call_done, f, NULL) < 0) /* full, or no memory now */
         pause_ms(1);
 }
 
@@ -279,21 +284,42 @@ static int start_worker(struct storage *s, struct worker *w, struct tr_err *err)
     if (r < 0)
         return r;
     int e = pthread_create(&w->thread, NULL, work, w);
-    return e ? tr_fail(err, TR_E_IO, e, "start a thread for the database") : 0;
+    if (e == 0)
+        return 0;
+    w->thread = 0;
+    return tr_fail(err, TR_E_IO, e, "start a thread for the database");
 }
 
-static void stop_worker(struct worker *w)
+static void tell(struct worker *w, bool *what)
 {
+    (void)pthread_mutex_lock(&w->lock);
+    *what = true;
+    (void)pthread_cond_signal(&w->some);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+static void end_worker(struct worker *w)
+{
+    if (!w->s) /* never begun */
+        return;
     if (w->thread) {
-        (void)pthread_mutex_lock(&w->lock);
-        w->stopping = true;
-        (void)pthread_cond_signal(&w->some);
-        (void)pthread_mutex_unlock(&w->lock);
+        tell(w, &w->ended);
         (void)pthread_join(w->thread, NULL);
     }
     tr_store_close(w->st);
     (void)pthread_cond_destroy(&w->some);
     (void)pthread_mutex_destroy(&w->lock);
+}
+
+/* What comes back may have more to hand over: the threads end when nothing is away. */
+static void drain(struct storage *s)
+{
+    tell(&s->writer, &s->writer.stopping);
+    tell(&s->reader, &s->reader.stopping);
+    while (s->away > 0) {
+        (void)uv_run(tr_loop_uv(s->ctl->loop), UV_RUN_NOWAIT);
+        pause_ms(1);
+    }
 }
 
 int storage_start(struct ctl *ctl, struct storage **ret, struct tr_err *err)
@@ -318,10 +344,10 @@ void storage_stop(struct storage *s)
 {
     if (!s)
         return;
-    stop_worker(&s->writer);
-    if (s->reader.s)
-        stop_worker(&s->reader);
-    (void)uv_run(tr_loop_uv(s->ctl->loop), UV_RUN_NOWAIT); /* the last done() */
+    if (s->writer.thread && s->reader.thread)
+        drain(s);
+    end_worker(&s->writer);
+    end_worker(&s->reader);
     free(s);
 }
 
@@ -330,6 +356,7 @@ void storage_do(struct storage *s, struct op *op)
     struct worker *w = op->lane == OP_READ ? &s->reader : &s->writer;
 
     op->ctl = s->ctl;
+    s->away++;
     add(w, op, op->lane == OP_NORMAL ? NORMAL : URGENT);
 }
 

@@ -45,7 +45,8 @@ struct op {
 };
 
 int storage_start(struct ctl *ctl, struct storage **ret, struct tr_err *err);
-/* Does what was handed over, then ends the threads. done() of the last ones is called by this. */
+/* Does what was handed over, and what their done() hand over, then ends the threads. Turns the loop
+ * for it; timers that would begin something new have to be stopped before. */
 void storage_stop(struct storage *s);
 
 void storage_do(struct storage *s, struct op *op);
