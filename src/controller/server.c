@@ -60,6 +60,12 @@ static int upgrade(struct conn *c)
 
 static int established(struct conn *c)
 {
+    c->open = true;
+    c->ctl->sockets++;
+    if (c->ctl->stopping) {
+        conn_close(c, LWS_CLOSE_STATUS_GOINGAWAY, "shutdown");
+        return 0;
+    }
     return c->kind == CONN_JUDGE ? judge_ws_open(c) : backend_ws_open(c);
 }
 
@@ -68,6 +74,8 @@ static void closed(struct conn *c)
     if (c->gone)
         c->gone(c);
     c->gone = NULL;
+    c->ctl->sockets -= c->open;
+    c->open = false;
 }
 
 static int on_websocket(struct lws *wsi, enum lws_callback_reasons reason, void *in, size_t len)

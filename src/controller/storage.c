@@ -20,13 +20,13 @@
 #include "controller/ctl.h"
 
 enum {
-    TRIES = 6, /* about a second */
-    STOP_S = 10
+    TRIES = 6 /* about a second */
 };
 
 #define AGAIN_US INT64_C(200000)
 /* A database that takes longer over one batch does not answer, as far as people are concerned. */
 #define STUCK_US INT64_C(5000000)
+#define LEAVE_US INT64_C(10000000)
 #define SAY_US INT64_C(10000000) /* the log need not say it more often */
 
 struct lane {
@@ -43,12 +43,13 @@ enum {
 struct worker {
     struct storage *s;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards lanes and stopping */
+    pthread_mutex_t lock; /* guards what follows, up to ended */
     pthread_cond_t some;
     struct lane lanes[LANES];
     int64_t again_us; /* when AGAIN is due */
     size_t waiting;
-    bool stopping;
+    bool stopping;                 /* nothing is tried again for ever */
+    bool ended;                    /* nothing comes any more */
     atomic_bool alive;             /* the database took the last operation */
     atomic_int_least64_t since_us; /* this batch is being worked on; 0: none */
     int64_t said_us;               /* when the log may say again that the database is away */
@@ -57,6 +58,7 @@ struct worker {
 
 struct storage {
     struct ctl *ctl;
+    size_t handed; /* over and not back yet; the loop's thread counts */
     struct worker writer, reader;
 };
 
@@ -125,7 +127,7 @@ static size_t take(struct worker *w, struct op **batch)
     size_t n = 0;
 
     (void)pthread_mutex_lock(&w->lock);
-    while (!next_lane(w) && !w->stopping)
+    while (!next_lane(w) && !w->ended)
         wait_for_some(w);
     while (n < STORAGE_BATCH && (l = next_lane(w)) && (n == 0 || !l->first->alone)) {
         batch[n++] = pop(l);
@@ -256,6 +258,7 @@ static size_t run_batch(struct worker *w, struct op **batch, size_t n)
 /* ---------------------------------------------------------------- the way back */
 
 struct finished {
+    struct storage *s;
     size_t n;
     struct op *ops[];
 };
@@ -264,6 +267,7 @@ static void call_done(void *arg)
 {
     struct finished *f = arg;
 
+    f->s->handed -= f->n;
     for (size_t i = 0; i < f->n; i++)
         f->ops[i]->done(f->ops[i]);
     free(f);
@@ -275,10 +279,11 @@ static void hand_back(struct worker *w, struct op **batch, size_t n)
 
     while (!(f = malloc(sizeof(*f) + n * sizeof(struct op *))))
         pause_ms(10);
+    f->s = w->s;
     f->n = n;
     for (size_t i = 0; i < n; i++)
         f->ops[i] = batch[i];
-    while (tr_loop_post(w->s->ctl->loop, call_done, f, NULL) == TR_E_LIMIT)
+    while (tr_loop_post(w->s->ctl->loop, call_done, f, NULL) < 0) /* full, or no memory now */
         pause_ms(1);
 }
 
@@ -324,36 +329,59 @@ static int start_worker(struct storage *s, struct worker *w, struct tr_err *err)
     if (r < 0)
         return r;
     int e = pthread_create(&w->thread, NULL, work, w);
-    return e ? tr_fail(err, TR_E_IO, e, "start a thread for the database") : 0;
+    if (e == 0)
+        return 0;
+    w->thread = 0;
+    return tr_fail(err, TR_E_IO, e, "start a thread for the database");
 }
 
-/* A call of the database that never returns cannot be ended from outside. Nobody was told that it
- * succeeded, so the process may end in the middle of it. */
-static void join_or_leave(pthread_t thread)
+static void tell(struct worker *w, bool *what)
 {
-    struct timespec until;
+    (void)pthread_mutex_lock(&w->lock);
+    *what = true;
+    (void)pthread_cond_signal(&w->some);
+    (void)pthread_mutex_unlock(&w->lock);
+}
 
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += STOP_S;
-    if (pthread_timedjoin_np(thread, NULL, &until) == 0)
+static void end_worker(struct worker *w)
+{
+    if (!w->s) /* never begun */
         return;
-    tr_log(TR_LOG_ERROR, NULL, "the database has not answered for %d s; ended without it",
-           (int)STOP_S);
-    _exit(EXIT_FAILURE);
-}
-
-static void stop_worker(struct worker *w)
-{
     if (w->thread) {
-        (void)pthread_mutex_lock(&w->lock);
-        w->stopping = true;
-        (void)pthread_cond_signal(&w->some);
-        (void)pthread_mutex_unlock(&w->lock);
-        join_or_leave(w->thread);
+        tell(w, &w->ended);
+        (void)pthread_join(w->thread, NULL);
     }
     tr_store_close(w->st);
     (void)pthread_cond_destroy(&w->some);
     (void)pthread_mutex_destroy(&w->lock);
+}
+
+/* A call of the database that never returns cannot be ended from outside. Nobody was told that it
+ * succeeded, so the process may end in the middle of it. */
+static void leave(void)
+{
+    tr_log(TR_LOG_ERROR, NULL, "the database has not answered for %d s; ended without it",
+           (int)(LEAVE_US / 1000000));
+    _exit(EXIT_FAILURE);
+}
+
+/* What comes back may have more to hand over: the threads end when nothing is under way. */
+static void drain(struct storage *s)
+{
+    int64_t until_us = tr_clock_mono_us() + LEAVE_US;
+
+    tell(&s->writer, &s->writer.stopping);
+    tell(&s->reader, &s->reader.stopping);
+    while (s->handed > 0) {
+        size_t before = s->handed;
+
+        (void)uv_run(tr_loop_uv(s->ctl->loop), UV_RUN_NOWAIT);
+        if (s->handed != before)
+            until_us = tr_clock_mono_us() + LEAVE_US;
+        else if (tr_clock_mono_us() > until_us)
+            leave();
+        pause_ms(1);
+    }
 }
 
 int storage_start(struct ctl *ctl, struct storage **ret, struct tr_err *err)
@@ -378,10 +406,10 @@ void storage_stop(struct storage *s)
 {
     if (!s)
         return;
-    stop_worker(&s->writer);
-    if (s->reader.s)
-        stop_worker(&s->reader);
-    (void)uv_run(tr_loop_uv(s->ctl->loop), UV_RUN_NOWAIT); /* the last done() */
+    if (s->writer.thread && s->reader.thread)
+        drain(s);
+    end_worker(&s->writer);
+    end_worker(&s->reader);
     free(s);
 }
 
@@ -390,6 +418,7 @@ void storage_do(struct storage *s, struct op *op)
     struct worker *w = op->lane == OP_READ ? &s->reader : &s->writer;
 
     op->ctl = s->ctl;
+    s->handed++;
     add(w, op, op->lane == OP_NORMAL ? NORMAL : URGENT);
 }
 

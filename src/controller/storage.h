@@ -47,8 +47,9 @@ struct op {
 };
 
 int storage_start(struct ctl *ctl, struct storage **ret, struct tr_err *err);
-/* Does what was handed over, then ends the threads. done() of the last ones is called by this. Ends
- * the process when the database never answers. */
+/* Does what was handed over, and what their done() hand over, then ends the threads. Turns the loop
+ * for it; timers that would begin something new have to be stopped before. Ends the process when
+ * the database does not answer. */
 void storage_stop(struct storage *s);
 
 void storage_do(struct storage *s, struct op *op);
