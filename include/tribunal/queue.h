@@ -417,6 +417,25 @@ TR_PUBLIC int64_t tq_sql(struct tq_tx tx, const char *sql, const struct tq_val *
 TR_PUBLIC int64_t tq_sql_kept(tq *q, struct tq_tx tx, const char *sql, const struct tq_val *params,
                               int nparams, tq_row_fn row, void *row_arg, struct tr_err *err);
 
+/* The handle's own connection as it is now, for tq_sql() of single statements outside a
+ * transaction. No connection: .conn is NULL, and tq_begin() makes one. Valid until the next call on
+ * the handle. */
+TR_PUBLIC struct tq_tx tq_connection(const tq *q);
+
+/* Rows for one statement. */
+struct tq_set {
+    const char *types; /* a letter for each column: i, t or b (TQ_INT, TQ_TEXT, TQ_BYTES) */
+    const struct tq_val *cells; /* nrows times as many as there are columns; any may be TQ_NULL */
+    size_t nrows;
+    const struct tq_val *extra; /* parameters after the columns */
+    int nextra;
+};
+/* tq_sql_kept() over all rows of a set, in one round trip. PostgreSQL gets each column as an array
+ * ($1::bigint[], text[] or bytea[]); MySQL has what stands between the
+ * comments "each SEPARATOR" and "end" once for each row; SQLite runs the statement for each row. */
+TR_PUBLIC int64_t tq_sql_set(tq *q, struct tq_tx tx, const char *sql, const struct tq_set *set,
+                             tq_row_fn row, void *row_arg, struct tr_err *err);
+
 /* ---------------------------------------------------------------- administration */
 
 /* A queued or waiting job goes to history as "cancelled" (returns TQ_CANCELLED); a running one is

@@ -3,6 +3,7 @@
  * bench_nats.c - `tribunal bench nats`: what the fenced commits cost beside the bare server.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -58,66 +59,80 @@ static const struct cli_doc doc = {
     .count = TR_ARRAY_LEN(items),
 };
 
-static const int batches[] = {1, 100};
+enum {
+    BATCH_MAX = 100
+};
+static const int batches[] = {1, BATCH_MAX};
 
 struct fenced {
     struct tr_store *st;
     char prefix[48];
-    int64_t lease[1000];
+    char ids[BATCH_MAX][96];
+    struct tr_submission_new rows[BATCH_MAX];
+    struct tr_insert_item in[BATCH_MAX];
+    struct tr_start_item run[BATCH_MAX];
+    struct tr_finish_item done[BATCH_MAX];
 };
 
-static void name(const struct fenced *f, uint64_t seq, char out[static 96])
+static void name_all(struct fenced *f, const uint64_t *seqs, size_t n)
 {
-    (void)snprintf(out, 96, "%s-%llu", f->prefix, (unsigned long long)seq);
+    for (size_t i = 0; i < n; i++)
+        (void)snprintf(f->ids[i], sizeof(f->ids[i]), "%s-%llu", f->prefix,
+                       (unsigned long long)seqs[i]);
 }
 
-static int start_all(struct fenced *f, const uint64_t *seqs, size_t n, struct tr_err *err)
+static int end(struct fenced *f, int r, struct tr_err *err)
 {
-    int r = tr_store_begin(f->st, err);
-
-    for (size_t i = 0; r >= 0 && i < n; i++) {
-        char id[96];
-        struct tr_submission_new row = {
-            .submit_id = id, .source = "bench", .task = "{}", .task_len = 2};
-        struct tr_start got = {0};
-
-        name(f, seqs[i], id);
-        r = tr_store_insert(f->st, &row, NULL, err);
-        if (r >= 0)
-            r = tr_store_start(f->st, id, 0, INT64_C(30000000), &got, err);
-        if (r > TR_START_OK)
-            r = tr_fail(err, TR_E_FATAL, 0, "a task of the benchmark was not new");
-        f->lease[i] = got.run_lease;
-    }
     if (r >= 0)
         return tr_store_commit(f->st, err);
     tr_store_rollback(f->st);
     return r;
 }
 
-static int finish_all(struct fenced *f, const uint64_t *seqs, size_t n, struct tr_err *err)
+static int start_all(struct fenced *f, size_t n, struct tr_err *err)
+{
+    int r = tr_store_begin(f->st, err);
+
+    for (size_t i = 0; i < n; i++) {
+        f->rows[i] = (struct tr_submission_new){
+            .submit_id = f->ids[i], .source = "bench", .task = "{}", .task_len = 2};
+        f->in[i] = (struct tr_insert_item){.row = &f->rows[i]};
+        f->run[i] = (struct tr_start_item){.of.submit_id = f->ids[i]};
+    }
+    if (r >= 0)
+        r = tr_store_insert_many(f->st, f->in, n, err);
+    if (r >= 0)
+        r = tr_store_start_many(f->st, f->run, n, INT64_C(30000000), err);
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        if (f->run[i].of.result != TR_START_OK)
+            r = tr_fail(err, TR_E_FATAL, 0, "a task of the benchmark was not new");
+    return end(f, r, err);
+}
+
+static int finish_all(struct fenced *f, size_t n, struct tr_err *err)
 {
     const struct tr_verdict_row v = {
         .verdict = "AC", .score = 100, .result = "{}", .result_len = 2};
     int r = tr_store_begin(f->st, err);
 
-    for (size_t i = 0; r >= 0 && i < n; i++) {
-        char id[96];
-
-        name(f, seqs[i], id);
-        r = tr_store_finish(f->st, id, f->lease[i], &v, err);
-    }
+    for (size_t i = 0; i < n; i++)
+        f->done[i] = (struct tr_finish_item){
+            .of.submit_id = f->ids[i], .run_lease = f->run[i].got.run_lease, .verdict = &v};
     if (r >= 0)
-        return tr_store_commit(f->st, err);
-    tr_store_rollback(f->st);
-    return r;
+        r = tr_store_finish_many(f->st, f->done, n, err);
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        if (f->done[i].of.result != TR_MOVED)
+            r = tr_fail(err, TR_E_FATAL, 0, "a task of the benchmark was lost");
+    return end(f, r, err);
 }
 
 static int judge(void *arg, const uint64_t *seqs, size_t n, struct tr_err *err)
 {
-    int r = start_all(arg, seqs, n, err);
+    struct fenced *f = arg;
 
-    return r < 0 ? r : finish_all(arg, seqs, n, err);
+    name_all(f, seqs, n);
+    int r = start_all(f, n, err);
+    return r < 0 ? r : finish_all(f, n, err);
 }
 
 static void print_rates(const struct options *o, const char *what, const double *rates,
@@ -147,9 +162,9 @@ static int measure_db(const struct options *o, struct tr_nats_bench *b, const ch
 {
     TR_CLEANUP(tr_store_closep) struct tr_store *st = NULL;
     const struct tr_store_conf conf = {.url = url, .worker_id = "bench"};
-    struct fenced f = {0};
+    tr_autofree struct fenced *f = calloc(1, sizeof(*f));
     int64_t now = 0;
-    int r = tr_store_open(&conf, &st, err);
+    int r = f ? tr_store_open(&conf, &st, err) : tr_fail(err, TR_E_NOMEM, 0, "out of memory");
 
     if (r >= 0)
         r = tr_store_migrate(st, -1, err);
@@ -157,9 +172,9 @@ static int measure_db(const struct options *o, struct tr_nats_bench *b, const ch
         r = tr_store_now(st, &now, err);
     if (r < 0)
         return r;
-    f.st = st;
-    (void)snprintf(f.prefix, sizeof(f.prefix), "bench-%lld-%d", (long long)now, (int)getpid());
-    return measure(o, b, judge, &f, rates, err);
+    f->st = st;
+    (void)snprintf(f->prefix, sizeof(f->prefix), "bench-%lld-%d", (long long)now, (int)getpid());
+    return measure(o, b, judge, f, rates, err);
 }
 
 static int measure_all(const struct options *o, struct tr_nats_bench *b, struct tr_err *err)

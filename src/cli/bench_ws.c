@@ -31,7 +31,7 @@ enum {
 };
 
 struct options {
-    const char *program;
+    const char *program, *db;
     int64_t latency_n, rate_n, judges, idle;
     bool json;
 };
@@ -43,6 +43,11 @@ static const struct tr_conf_item items[] = {
      .at = offsetof(struct options, program),
      .unit = "FILE",
      .doc = "the controller to measure [tribunald beside this program]"},
+    {.name = "db",
+     .type = TR_CONF_STRING,
+     .at = offsetof(struct options, db),
+     .unit = "URL",
+     .doc = "its database, where what it writes stays [SQLite, removed afterwards]"},
     {.name = "one-by-one",
      .type = TR_CONF_INT,
      .at = offsetof(struct options, latency_n),
@@ -78,7 +83,7 @@ static const struct tr_conf_item items[] = {
 
 static const struct cli_doc doc = {
     .name = "tribunal bench ws",
-    .usage = "[--judges N] [--submissions N] [--json]",
+    .usage = "[--db URL] [--judges N] [--submissions N] [--json]",
     .summary =
         "Measures the controller with judges that judge nothing: submissions a second from\n"
         "POST to result event, latency, memory for each judge, with thousands of idle judges.",
@@ -347,7 +352,7 @@ static int row(struct bench *b, const char *name, json_t *out, struct tr_err *er
 static int start(struct bench *b, struct tr_err *err)
 {
     struct tr_ws_conf conf = {.most = (unsigned)(b->o.idle + b->o.judges + 16)};
-    int r = ws_controller_start(&b->c, b->o.program, err);
+    int r = ws_controller_start(&b->c, b->o.program, b->o.db, err);
 
     if (r >= 0)
         r = tr_loop_new(&b->loop, err);

@@ -37,7 +37,9 @@ struct ws_controller {
     struct tr_judge_key key; /* a judge's */
 };
 
-int ws_controller_start(struct ws_controller *c, const char *wish, struct tr_err *err);
+/* `db`: NULL: SQLite in its own folder. */
+int ws_controller_start(struct ws_controller *c, const char *wish, const char *db,
+                        struct tr_err *err);
 void ws_controller_stop(struct ws_controller *c);
 int64_t ws_controller_kib(const struct ws_controller *c); /* resident */
 

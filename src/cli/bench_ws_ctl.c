@@ -63,7 +63,8 @@ static int make_key(struct ws_controller *c, struct tr_err *err)
     return r < 0 ? r : tr_judge_key_parse(text, &c->key, err);
 }
 
-int ws_controller_start(struct ws_controller *c, const char *wish, struct tr_err *err)
+int ws_controller_start(struct ws_controller *c, const char *wish, const char *db,
+                        struct tr_err *err)
 {
     char program[500], listen[64], data[400], problems[420], log[420];
     int fd = -1;
@@ -74,7 +75,10 @@ int ws_controller_start(struct ws_controller *c, const char *wish, struct tr_err
     tr_close(&fd);
     c->port = free_port();
     (void)snprintf(c->url, sizeof(c->url), "ws://127.0.0.1:%d", c->port);
-    (void)snprintf(c->db, sizeof(c->db), "sqlite:%.200s/tribunal.db", c->folder);
+    if (db)
+        (void)snprintf(c->db, sizeof(c->db), "%s", db);
+    else
+        (void)snprintf(c->db, sizeof(c->db), "sqlite:%.200s/tribunal.db", c->folder);
     (void)snprintf(listen, sizeof(listen), "127.0.0.1:%d", c->port);
     (void)snprintf(data, sizeof(data), "%s", c->folder);
     (void)snprintf(problems, sizeof(problems), "%s/problems", c->folder);
@@ -88,7 +92,7 @@ int ws_controller_start(struct ws_controller *c, const char *wish, struct tr_err
     const char *words[] = {path,     "--listen",   listen,        "--data",
                            data,     "--problems", problems,      "--open-loopback",
                            "--rate", "1000000",    "--log-level", "warn",
-                           NULL};
+                           "--db",   c->db,        NULL};
     char *argv[TR_ARRAY_LEN(words)];
     for (size_t i = 0; i < TR_ARRAY_LEN(words); i++)
         argv[i] = words[i] ? strdup(words[i]) : NULL;

@@ -309,7 +309,6 @@ static void *work(void *arg)
 
 static int start_worker(struct storage *s, struct worker *w, struct tr_err *err)
 {
-    /* On SQLite even a reader's transaction would stand in line with the writer's. */
     struct tr_store_conf conf = {.url = s->ctl->conf.db,
                                  .worker_id = s->ctl->conf.controller_id,
                                  .reader = w == &s->reader,

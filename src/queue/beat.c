@@ -58,11 +58,11 @@ static int beat_op(struct tqi_link *l, void *arg, struct tr_err *err)
     if (!cells)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for %zu heartbeats", b->n);
     memset(b->seen, 0, b->n);
-    struct tqi_set set = {.types = "ii",
-                          .cells = cells,
-                          .nrows = beat_cells(b, false, cells),
-                          .extra = &lease,
-                          .nextra = 1};
+    struct tq_set set = {.types = "ii",
+                         .cells = cells,
+                         .nrows = beat_cells(b, false, cells),
+                         .extra = &lease,
+                         .nextra = 1};
     if (tqi_has(l, S_BEAT_PICK)) {
         r = tqi_exec_set(l, S_BEAT_PICK, &set, beat_row, b, NULL, err);
         set.nrows = beat_cells(b, true, cells);

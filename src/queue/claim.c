@@ -45,7 +45,7 @@ static int take_picked(struct tqi_link *l, const struct tqi_claim *c, const stru
     }
     /* The same "now" as the rows were patched with. */
     struct tq_val extra[] = {p[1], p[2], p[3], p[4], tqi_int(b->extra[from].now_us)};
-    struct tqi_set set = {.types = "i", .cells = ids, .nrows = n, .extra = extra, .nextra = 5};
+    struct tq_set set = {.types = "i", .cells = ids, .nrows = n, .extra = extra, .nextra = 5};
     return tqi_exec_set(l, S_CLAIM, &set, NULL, NULL, NULL, err);
 }
 

@@ -161,7 +161,7 @@ static int insert(struct tqi_link *l, enum tq_stmt s, struct tqi_new **news, siz
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for %zu jobs", n);
     for (size_t i = 0; i < n; i++)
         tqi_new_cells(news[i], cells + i * TQI_INSERT_COLS);
-    struct tqi_set set = {.types = tqi_insert_types, .cells = cells, .nrows = n};
+    struct tq_set set = {.types = tqi_insert_types, .cells = cells, .nrows = n};
     bool returning = !tqi_has(l, S_INSERT_IDS);
     int r = tqi_exec_set(l, s, &set, returning ? id_row : NULL, &ids, &added, err);
     if (r < 0)

@@ -21,7 +21,7 @@ static int call_driver(struct tqi_link *l, struct tq_call *call, int64_t *ret_af
     return r;
 }
 
-static int exec_expanded(struct tqi_link *l, const struct tq_text *t, const struct tqi_set *set,
+static int exec_expanded(struct tqi_link *l, const struct tq_text *t, const struct tq_set *set,
                          tq_row_fn row, void *row_arg, int64_t *ret_affected, struct tr_err *err)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf sql;
@@ -43,7 +43,7 @@ int tqi_exec(struct tqi_link *l, enum tq_stmt s, const struct tq_val *params, in
     const struct tq_text *t = &l->q->sql[s];
 
     if (l->q->be == BE_MYSQL) {
-        struct tqi_set none = {.extra = params, .nextra = nparams};
+        struct tq_set none = {.extra = params, .nextra = nparams};
         return exec_expanded(l, t, &none, row, row_arg, ret_affected, err);
     }
     struct tq_call call = {.sql = t->sql,
@@ -63,7 +63,7 @@ int tqi_exec_text(struct tqi_link *l, const char *sql, struct tr_err *err)
     return l->drv->exec(l->conn, &call, err);
 }
 
-static int exec_arrays(struct tqi_link *l, const struct tq_text *t, const struct tqi_set *set,
+static int exec_arrays(struct tqi_link *l, const struct tq_text *t, const struct tq_set *set,
                        tq_row_fn row, void *row_arg, int64_t *ret_affected, struct tr_err *err)
 {
     enum {
@@ -101,7 +101,7 @@ static int exec_arrays(struct tqi_link *l, const struct tq_text *t, const struct
 }
 
 /* SQLite: one run for each row, the statement prepared once. */
-static int exec_runs(struct tqi_link *l, const struct tq_text *t, const struct tqi_set *set,
+static int exec_runs(struct tqi_link *l, const struct tq_text *t, const struct tq_set *set,
                      tq_row_fn row, void *row_arg, int64_t *ret_affected, struct tr_err *err)
 {
     size_t ncols = strlen(set->types), width = ncols + (size_t)set->nextra;
@@ -124,11 +124,9 @@ static int exec_runs(struct tqi_link *l, const struct tq_text *t, const struct t
     return call_driver(l, &call, ret_affected, err);
 }
 
-int tqi_exec_set(struct tqi_link *l, enum tq_stmt s, const struct tqi_set *set, tq_row_fn row,
-                 void *row_arg, int64_t *ret_affected, struct tr_err *err)
+static int exec_set(struct tqi_link *l, const struct tq_text *t, const struct tq_set *set,
+                    tq_row_fn row, void *row_arg, int64_t *ret_affected, struct tr_err *err)
 {
-    const struct tq_text *t = &l->q->sql[s];
-
     switch (l->q->be) {
     case BE_MYSQL:
         return exec_expanded(l, t, set, row, row_arg, ret_affected, err);
@@ -138,6 +136,24 @@ int tqi_exec_set(struct tqi_link *l, enum tq_stmt s, const struct tqi_set *set, 
     default:
         return exec_runs(l, t, set, row, row_arg, ret_affected, err);
     }
+}
+
+int tqi_exec_set(struct tqi_link *l, enum tq_stmt s, const struct tq_set *set, tq_row_fn row,
+                 void *row_arg, int64_t *ret_affected, struct tr_err *err)
+{
+    return exec_set(l, &l->q->sql[s], set, row, row_arg, ret_affected, err);
+}
+
+int64_t tq_sql_set(tq *q, struct tq_tx tx, const char *sql, const struct tq_set *set, tq_row_fn row,
+                   void *row_arg, struct tr_err *err)
+{
+    struct tqi_link l = {
+        .q = q, .drv = tx.driver, .conn = tx.conn, .cache = tx.conn == q->conn ? q->cache : NULL};
+    const struct tq_text t = {.sql = sql, .len = strlen(sql)};
+    int64_t affected = 0;
+    int r = exec_set(&l, &t, set, row, row_arg, &affected, err);
+
+    return r < 0 ? r : affected;
 }
 
 struct scalar {

@@ -17,7 +17,7 @@ int tqi_lock(struct tqi_link *l, const int64_t *ids, size_t n, tq_batch *ret, st
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for %zu jobs", n);
     for (size_t i = 0; i < n; i++)
         cells[i] = tqi_int(ids[i]);
-    struct tqi_set set = {.types = "i", .cells = cells, .nrows = n};
+    struct tq_set set = {.types = "i", .cells = cells, .nrows = n};
     return tqi_exec_set(l, S_LOCK, &set, tqi_batch_row, ret, NULL, err);
 }
 
@@ -103,7 +103,7 @@ static size_t finish_cells(const struct tqi_finish *items, size_t n, bool done, 
     return rows;
 }
 
-static int finish_statements(struct tqi_link *l, struct tqi_set *set, struct done *d,
+static int finish_statements(struct tqi_link *l, struct tq_set *set, struct done *d,
                              struct tq_val *cells, struct tr_err *err)
 {
     int r = 0;
@@ -130,11 +130,11 @@ int tqi_finish(struct tqi_link *l, struct tqi_finish *items, size_t n, bool fast
     if (!cells || !after || !flags)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for %zu jobs", n);
     struct done d = {.fin = items, .n = n, .after = after, .slot = flags, .next = flags + n};
-    struct tqi_set set = {.types = "iiib",
-                          .cells = cells,
-                          .nrows = finish_cells(items, n, false, cells),
-                          .extra = extra,
-                          .nextra = 2};
+    struct tq_set set = {.types = "iiib",
+                         .cells = cells,
+                         .nrows = finish_cells(items, n, false, cells),
+                         .extra = extra,
+                         .nextra = 2};
     return finish_statements(l, &set, &d, cells, err);
 }
 
@@ -179,11 +179,11 @@ int tqi_requeue(struct tqi_link *l, struct tqi_requeue *items, size_t n, struct 
 
     if (!cells)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for %zu jobs", n);
-    struct tqi_set set = {.types = "iiiiiib",
-                          .cells = cells,
-                          .nrows = requeue_cells(items, n, false, cells),
-                          .extra = &worker,
-                          .nextra = 1};
+    struct tq_set set = {.types = "iiiiiib",
+                         .cells = cells,
+                         .nrows = requeue_cells(items, n, false, cells),
+                         .extra = &worker,
+                         .nextra = 1};
     if (tqi_has(l, S_REQUEUE_LOCK)) {
         r = tqi_exec_set(l, S_REQUEUE_LOCK, &set, requeue_row, &d, NULL, err);
         set.nrows = requeue_cells(items, n, true, cells);

@@ -111,15 +111,7 @@ int tqi_exec(struct tqi_link *l, enum tq_stmt s, const struct tq_val *params, in
              tq_row_fn row, void *row_arg, int64_t *ret_affected, struct tr_err *err);
 int tqi_exec_text(struct tqi_link *l, const char *sql, struct tr_err *err);
 
-/* A statement over a set of rows. `types` has a letter for each column: i, t, b. */
-struct tqi_set {
-    const char *types;
-    const struct tq_val *cells; /* nrows * strlen(types) */
-    size_t nrows;
-    const struct tq_val *extra; /* parameters after the columns */
-    int nextra;
-};
-int tqi_exec_set(struct tqi_link *l, enum tq_stmt s, const struct tqi_set *set, tq_row_fn row,
+int tqi_exec_set(struct tqi_link *l, enum tq_stmt s, const struct tq_set *set, tq_row_fn row,
                  void *row_arg, int64_t *ret_affected, struct tr_err *err);
 bool tqi_has(const struct tqi_link *l, enum tq_stmt s);
 /* First column of the first row; -1 and 0 rows: *ret untouched, returns 0; 1 when there was one. */
@@ -133,8 +125,8 @@ struct tq_val tqi_bytes(const void *p, size_t n); /* NULL: SQL NULL */
 int64_t tqi_val_int(const struct tq_val *v);      /* 0 for NULL */
 
 /* ---- sqltext.c ---- */
-void tqi_expand(struct tr_buf *out, const char *sql, const struct tqi_set *set);
-void tqi_pg_array(struct tr_buf *out, const struct tqi_set *set, size_t col, unsigned *ret_oid);
+void tqi_expand(struct tr_buf *out, const char *sql, const struct tq_set *set);
+void tqi_pg_array(struct tr_buf *out, const struct tq_set *set, size_t col, unsigned *ret_oid);
 /* ?n → $n for PostgreSQL. */
 void tqi_renumber(struct tr_buf *out, const char *sql);
 

@@ -32,7 +32,7 @@ static int make_slots(struct tqi_link *l, const char *queue, int limit, struct t
         cells[2 * i] = tqi_text(queue);
         cells[2 * i + 1] = tqi_int(i);
     }
-    struct tqi_set set = {.types = "ti", .cells = cells, .nrows = (size_t)limit};
+    struct tq_set set = {.types = "ti", .cells = cells, .nrows = (size_t)limit};
     return tqi_exec_set(l, S_SLOT_MAKE, &set, NULL, NULL, NULL, err);
 }
 

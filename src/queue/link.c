@@ -342,11 +342,16 @@ void tq_rollback(tq *q)
         (void)rollback(&l, 0);
 }
 
+struct tq_tx tq_connection(const tq *q)
+{
+    return (struct tq_tx){.driver = q->drv, .conn = q->conn};
+}
+
 int64_t tq_sql(struct tq_tx tx, const char *sql, const struct tq_val *params, int nparams,
                tq_row_fn row, void *row_arg, struct tr_err *err)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf text;
-    struct tqi_set none = {.extra = params, .nextra = nparams};
+    struct tq_set none = {.extra = params, .nextra = nparams};
     bool mysql = !strcmp(tx.driver->backend, "mysql");
 
     tr_buf_init(&text, (size_t)1 << 30);

@@ -111,7 +111,7 @@ static int claim_marked(struct tqi_link *l, const struct tqi_queue *m, const str
     }
     if (n == 0)
         return 0;
-    struct tqi_set set = {.types = "iii", .cells = cells, .nrows = n, .extra = p, .nextra = 6};
+    struct tq_set set = {.types = "iii", .cells = cells, .nrows = n, .extra = p, .nextra = 6};
     return tqi_exec_set(l, S_CLAIM_MARKED, &set, tqi_batch_row, b, NULL, err);
 }
 

@@ -62,7 +62,7 @@ static int progress_op(struct tqi_link *l, void *arg, struct tr_err *err)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for the progress of %zu jobs", s->n);
     for (size_t i = 0; i < s->n; i++)
         note(s, i)->result = TR_E_LOST;
-    struct tqi_set set = {.types = "iib", .cells = cells, .nrows = note_cells(s, false, cells)};
+    struct tq_set set = {.types = "iib", .cells = cells, .nrows = note_cells(s, false, cells)};
     /* MySQL cannot return what it updated, and counts a row that had the value as unchanged. */
     if (tqi_has(l, S_PROGRESS_LOCK)) {
         r = tqi_exec_set(l, S_PROGRESS_LOCK, &set, note_row, s, NULL, err);

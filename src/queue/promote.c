@@ -73,7 +73,7 @@ int tqi_promote(struct tqi_link *l, const char *queue, struct tr_err *err)
             r = tr_fail(err, TR_E_NOMEM, 0, "no memory to promote jobs");
         for (int i = 0; cells && i < d->n; i++)
             cells[i] = tqi_int(d->id[i]);
-        struct tqi_set set = {.types = "i", .cells = cells, .nrows = (size_t)d->n};
+        struct tq_set set = {.types = "i", .cells = cells, .nrows = (size_t)d->n};
         if (r >= 0)
             r = tqi_exec_set(l, S_PROMOTE, &set, NULL, NULL, NULL, err);
     }

@@ -53,7 +53,7 @@ static const char *next_mark(const char *from, const char *end)
 
 /* Text with its parameters; `row` is the row of the set that ?1…?ncols mean. */
 static void add_text(struct tr_buf *out, const char *from, const char *end,
-                     const struct tqi_set *set, size_t row)
+                     const struct tq_set *set, size_t row)
 {
     size_t ncols = set->types ? strlen(set->types) : 0;
 
@@ -75,7 +75,7 @@ static void add_text(struct tr_buf *out, const char *from, const char *end,
     }
 }
 
-void tqi_expand(struct tr_buf *out, const char *sql, const struct tqi_set *set)
+void tqi_expand(struct tr_buf *out, const char *sql, const struct tq_set *set)
 {
     const char *each;
 
@@ -105,7 +105,7 @@ static void add_be32(struct tr_buf *out, uint32_t v)
     tr_buf_add(out, b, sizeof(b));
 }
 
-void tqi_pg_array(struct tr_buf *out, const struct tqi_set *set, size_t col, unsigned *ret_oid)
+void tqi_pg_array(struct tr_buf *out, const struct tq_set *set, size_t col, unsigned *ret_oid)
 {
     size_t ncols = strlen(set->types);
     uint32_t elem = set->types[col] == 'i' ? 20 : set->types[col] == 't' ? 25 : 17;

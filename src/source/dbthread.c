@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -63,17 +64,48 @@ static void run_alone(struct tr_dbthread *t, struct tr_dbop *op)
     op->result = op->run(t->st, op, &op->err);
 }
 
+/* Those of ops[0…n) that go with the first one: together when there are several. They are moved to
+ * the front; how many that are. */
+static size_t gather(struct tr_dbop **ops, size_t n)
+{
+    size_t together = 1;
+
+    for (size_t i = 1; ops[0]->many && i < n && ops[i]->many; i++) {
+        struct tr_dbop *op = ops[i];
+
+        if (op->many != ops[0]->many)
+            continue;
+        memmove(&ops[together + 1], &ops[together], (i - together) * sizeof(ops[0]));
+        ops[together++] = op;
+    }
+    return together;
+}
+
+static int run_some(struct tr_dbthread *t, struct tr_dbop *const *ops, size_t n)
+{
+    struct tr_err err = TR_ERR_INIT;
+
+    if (n == 1)
+        run_alone(t, ops[0]);
+    else if (ops[0]->many(t->st, ops, n, &err) < 0)
+        return -1;
+    /* A run that is lost is an answer; everything else spoils the transaction. */
+    for (size_t i = 0; i < n; i++)
+        if (ops[i]->result < 0 && ops[i]->result != TR_E_LOST)
+            return -1;
+    return 0;
+}
+
 /* All in one transaction; false: nothing of it remains, do them one by one. */
-static bool run_shared(struct tr_dbthread *t, struct tr_dbop *const *ops, size_t n)
+static bool run_shared(struct tr_dbthread *t, struct tr_dbop **ops, size_t n)
 {
     struct tr_err err;
 
     if (tr_store_begin(t->st, &err) < 0)
         return false;
-    for (size_t i = 0; i < n; i++) {
-        run_alone(t, ops[i]);
-        /* A run that is lost is an answer; everything else spoils the transaction. */
-        if (ops[i]->result < 0 && ops[i]->result != TR_E_LOST) {
+    for (size_t i = 0, some; i < n; i += some) {
+        some = gather(ops + i, n - i);
+        if (run_some(t, ops + i, some) < 0) {
             tr_store_rollback(t->st);
             return false;
         }
@@ -81,7 +113,7 @@ static bool run_shared(struct tr_dbthread *t, struct tr_dbop *const *ops, size_t
     return tr_store_commit(t->st, &err) >= 0;
 }
 
-static void run_all(struct tr_dbthread *t, struct tr_dbop *const *ops, size_t n)
+static void run_all(struct tr_dbthread *t, struct tr_dbop **ops, size_t n)
 {
     if (n < 2 || !run_shared(t, ops, n)) {
         for (size_t i = 0; i < n; i++)

@@ -19,6 +19,10 @@ struct tr_dbop {
     /* On the thread; touches only the operation. May run twice when a transaction has to be done
      * again: it must start from the operation's inputs. */
     int (*run)(struct tr_store *st, struct tr_dbop *op, struct tr_err *err);
+    /* run() for several in the transaction that is open, or NULL. Fills result and err of each;
+     * negative: the transaction is of no use. Operations that have one may change places with each
+     * other, none passes one that has not. */
+    int (*many)(struct tr_store *st, struct tr_dbop *const *ops, size_t n, struct tr_err *err);
     /* On the loop; `result` is what run() returned, `err` its sentence. The operation is free now.
      */
     void (*done)(struct tr_dbop *op);

@@ -112,6 +112,18 @@ static int start_again(struct tr_store *st, struct op *op, int how, struct tr_er
                  : tr_store_start(st, e->submit_id, e->generation, op->lease_us, &op->run, err);
 }
 
+/* What a start's answer means for this delivery. */
+static int after_start(struct tr_store *st, struct op *op, int how, struct tr_err *err)
+{
+    int r = how < 0 ? how : start_again(st, op, how, err);
+
+    if (r == TR_START_FINISHED) {
+        int loaded = load_end(st, op, op->d->env.submit_id, err);
+        return loaded < 0 ? loaded : r;
+    }
+    return r;
+}
+
 static int run_start(struct tr_store *st, struct tr_dbop *db, struct tr_err *err)
 {
     struct op *op = (struct op *)db;
@@ -123,11 +135,57 @@ static int run_start(struct tr_store *st, struct tr_dbop *db, struct tr_err *err
     if (op->other[0])
         return is_duplicate(st, op, err);
     r = tr_store_start(st, d->env.submit_id, d->env.generation, op->lease_us, &op->run, err);
+    return after_start(st, op, r, err);
+}
+
+/* The rows of all, then the runs of those that are to be judged. */
+static int insert_many(struct tr_store *st, struct tr_dbop *const *ops, size_t n,
+                       struct tr_err *err)
+{
+    tr_autofree struct tr_insert_item *in = calloc(n, sizeof(*in));
+
+    for (size_t i = 0; in && i < n; i++) {
+        struct op *op = (struct op *)ops[i];
+
+        in[i].row = &op->d->row;
+        in[i].other = op->other;
+        in[i].of.err = &op->db.err;
+    }
+    int r = in ? tr_store_insert_many(st, in, n, err) : TR_E_NOMEM;
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        ops[i]->result = in[i].of.result;
+    return r;
+}
+
+static int start_many(struct tr_store *st, struct tr_dbop *const *ops, size_t n, struct tr_err *err)
+{
+    tr_autofree struct tr_start_item *runs = calloc(n, sizeof(*runs));
+    size_t k = 0;
+    int r = runs ? insert_many(st, ops, n, err) : TR_E_NOMEM;
+
+    for (size_t i = 0; r >= 0 && i < n; i++) {
+        struct op *op = (struct op *)ops[i];
+
+        if (op->db.result < 0 || op->other[0])
+            continue;
+        runs[k].of.submit_id = op->d->env.submit_id;
+        runs[k].of.err = &op->db.err;
+        runs[k++].generation = op->d->env.generation;
+    }
     if (r >= 0)
-        r = start_again(st, op, r, err);
-    if (r == TR_START_FINISHED) {
-        int loaded = load_end(st, op, d->env.submit_id, err);
-        return loaded < 0 ? loaded : r;
+        r = tr_store_start_many(st, runs, k, ((struct op *)ops[0])->lease_us, err);
+    k = 0;
+    for (size_t i = 0; r >= 0 && i < n; i++) {
+        struct op *op = (struct op *)ops[i];
+
+        if (op->db.result < 0)
+            continue;
+        if (op->other[0]) {
+            op->db.result = is_duplicate(st, op, &op->db.err);
+            continue;
+        }
+        op->run = runs[k].got;
+        op->db.result = after_start(st, op, runs[k++].of.result, &op->db.err);
     }
     return r;
 }
@@ -145,7 +203,10 @@ static void start_done(struct tr_dbop *db)
 
 void db_start(struct delivery *d)
 {
-    tr_dbthread_do(d->src->db, &new_op(d, run_start, start_done)->db);
+    struct op *op = new_op(d, run_start, start_done);
+
+    op->db.many = start_many;
+    tr_dbthread_do(d->src->db, &op->db);
 }
 
 /* ---------------------------------------------------------------- renew */
@@ -187,23 +248,49 @@ static bool again(struct op *op)
     return true;
 }
 
-static int run_finish(struct tr_store *st, struct tr_dbop *db, struct tr_err *err)
+/* Who else has this verdict now. */
+static int after_finish(struct tr_store *st, struct op *op, int how, struct tr_err *err)
 {
-    struct op *op = (struct op *)db;
     struct tr_submission_list list;
     struct tr_arena arena;
-    int r = tr_store_finish(st, op->d->env.submit_id, op->run.run_lease, &op->verdict, err);
 
     json_decref(op->duplicates);
     op->duplicates = NULL;
-    if (r < 0 || r == TR_MOVED)
-        return r;
+    if (how < 0 || how == TR_MOVED)
+        return how;
     tr_arena_init(&arena, ARENA_MAX);
-    r = tr_store_duplicates(st, op->d->env.submit_id, &arena, &list, err);
+    int r = tr_store_duplicates(st, op->d->env.submit_id, &arena, &list, err);
     op->duplicates = json_array();
     for (size_t i = 0; r >= 0 && i < list.count; i++)
         (void)json_array_append_new(op->duplicates, json_string(list.rows[i].submit_id));
     tr_arena_done(&arena);
+    return r;
+}
+
+static int run_finish(struct tr_store *st, struct tr_dbop *db, struct tr_err *err)
+{
+    struct op *op = (struct op *)db;
+    int r = tr_store_finish(st, op->d->env.submit_id, op->run.run_lease, &op->verdict, err);
+
+    return after_finish(st, op, r, err);
+}
+
+static int finish_many(struct tr_store *st, struct tr_dbop *const *ops, size_t n,
+                       struct tr_err *err)
+{
+    tr_autofree struct tr_finish_item *done = calloc(n, sizeof(*done));
+
+    for (size_t i = 0; done && i < n; i++) {
+        struct op *op = (struct op *)ops[i];
+
+        done[i].of.submit_id = op->d->env.submit_id;
+        done[i].of.err = &op->db.err;
+        done[i].run_lease = op->run.run_lease;
+        done[i].verdict = &op->verdict;
+    }
+    int r = done ? tr_store_finish_many(st, done, n, err) : TR_E_NOMEM;
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        ops[i]->result = after_finish(st, (struct op *)ops[i], done[i].of.result, &ops[i]->err);
     return r;
 }
 
@@ -221,6 +308,7 @@ void db_finish(struct delivery *d, const struct tr_pool_result *r, json_t *event
 {
     struct op *op = new_op(d, run_finish, finish_done);
 
+    op->db.many = finish_many;
     op->event = event;
     op->text = json_dumps(event, JSON_COMPACT);
     (void)snprintf(op->verdict_id, sizeof(op->verdict_id), "%s", r->verdict);

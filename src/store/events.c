@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * events.c - the table judge_events.
+ *
+ * Nobody asks for an event within the transaction that adds it, as a rule: those of one transaction
+ * are written together before its commit. Whoever does ask has them written first.
  */
 #include "store/events.h"
 
@@ -60,18 +63,73 @@ static int event_op(struct tr_store *st, void *arg, struct tr_err *err)
     struct eventing *g = arg;
 
     g->list.count = 0;
+    int flushed = ts_events_flush(st, err);
+    if (flushed < 0)
+        return flushed;
     int64_t r = ts_exec(st, g->stmt, TS_NO_MOVE, g->params, g->nparams, g->row, g, err);
     return r < 0 ? (int)r : 0;
+}
+
+/* ---------------------------------------------------------------- writing */
+
+enum {
+    BYTES_MAX = 2 << 20,            /* of one statement */
+    ARENA_MAX = BYTES_MAX + 1048576 /* and what the arena needs around them */
+};
+
+void ts_events_drop(struct tr_store *st)
+{
+    tr_arena_done(&st->events.arena);
+    st->events.count = st->events.bytes = 0;
+}
+
+int ts_events_flush(struct tr_store *st, struct tr_err *err)
+{
+    const struct tq_set set = {
+        .types = "ttb", .cells = st->events.cells, .nrows = st->events.count};
+    int64_t r = 0;
+
+    if (set.nrows > 0)
+        r = ts_exec_set(st, TS_EVENT_ADD_MANY, TS_NO_MOVE, &set, NULL, NULL, err);
+    ts_events_drop(st);
+    return r < 0 ? (int)r : 0;
+}
+
+static int keep(struct tr_store *st, const struct tq_val p[static TS_EVENT_COLS],
+                struct tr_err *err)
+{
+    struct ts_events *e = &st->events;
+    struct tq_val *cells = e->cells + e->count * TS_EVENT_COLS;
+
+    if (e->count == 0)
+        tr_arena_init(&e->arena, ARENA_MAX);
+    for (int i = 0; i < TS_EVENT_COLS; i++) {
+        cells[i] = p[i];
+        cells[i].p = tr_arena_strndup(&e->arena, p[i].p, p[i].len);
+        if (!cells[i].p)
+            return tr_fail(err, TR_E_NOMEM, 0, "no memory for an event");
+        e->bytes += p[i].len;
+    }
+    e->count++;
+    return 0;
 }
 
 int tr_store_event_add(struct tr_store *st, const char *type, const char *submit_id,
                        const char *body, size_t len, struct tr_err *err)
 {
     struct tq_val p[] = {ts_text(type), ts_text(submit_id), ts_bytes(body, len)};
-    struct eventing g = {.stmt = TS_EVENT_ADD, .params = p, .nparams = 3};
+    struct eventing g = {.stmt = TS_EVENT_ADD, .params = p, .nparams = TS_EVENT_COLS};
+    size_t bytes = p[0].len + p[1].len + len;
+    int r = 0;
 
-    return ts_run(st, event_op, &g, err);
+    if (!st->in_tx || !ts_has(st, TS_EVENT_ADD_MANY) || bytes > BYTES_MAX)
+        return ts_run(st, event_op, &g, err);
+    if (st->events.count == TS_EVENTS_MAX || st->events.bytes + bytes > BYTES_MAX)
+        r = ts_events_flush(st, err);
+    return r < 0 ? r : keep(st, p, err);
 }
+
+/* ---------------------------------------------------------------- reading */
 
 static int read_events(struct tr_store *st, struct eventing *g, struct tr_event_list *ret,
                        struct tr_err *err)

@@ -16,7 +16,7 @@ struct inserting {
     char other[TR_STORE_SUBMIT_ID_MAX + 1];
 };
 
-static int check(const struct tr_submission_new *n, struct tr_err *err)
+int ts_insert_check(const struct tr_submission_new *n, struct tr_err *err)
 {
     const struct {
         const char *what, *value;
@@ -51,11 +51,10 @@ static bool has_key(const struct tr_submission_new *n)
     return n->idempotency_key && *n->idempotency_key;
 }
 
-/* 1 when the row was added. A duplicate has no key: the first has it. */
-static int64_t add(struct tr_store *st, const struct tr_submission_new *n, const char *duplicate_of,
-                   struct tr_err *err)
+void ts_insert_cells(const struct tr_submission_new *n, const char *duplicate_of,
+                     struct tq_val p[static TS_INSERT_COLS])
 {
-    struct tq_val p[] = {
+    const struct tq_val cells[] = {
         ts_text(n->submit_id),
         ts_text(has_key(n) && !duplicate_of ? n->idempotency_key : NULL),
         ts_text(duplicate_of),
@@ -75,7 +74,18 @@ static int64_t add(struct tr_store *st, const struct tr_submission_new *n, const
         ts_int_or_null(n->msg_seq),
     };
 
-    return ts_exec(st, TS_INSERT, TS_NO_MOVE, p, TR_ARRAY_LEN(p), NULL, NULL, err);
+    _Static_assert(TR_ARRAY_LEN(cells) == TS_INSERT_COLS, "as many as there are ?n");
+    memcpy(p, cells, sizeof(cells));
+}
+
+/* 1 when the row was added. A duplicate has no key: the first has it. */
+static int64_t add(struct tr_store *st, const struct tr_submission_new *n, const char *duplicate_of,
+                   struct tr_err *err)
+{
+    struct tq_val p[TS_INSERT_COLS];
+
+    ts_insert_cells(n, duplicate_of, p);
+    return ts_exec(st, TS_INSERT, TS_NO_MOVE, p, TS_INSERT_COLS, NULL, NULL, err);
 }
 
 /* A verdict that is there already is taken over at once. */
@@ -147,7 +157,7 @@ int tr_store_insert(struct tr_store *st, const struct tr_submission_new *n, char
                     struct tr_err *err)
 {
     struct inserting in = {.n = n};
-    int r = check(n, err);
+    int r = ts_insert_check(n, err);
 
     if (r >= 0)
         r = ts_run(st, insert_op, &in, err);

@@ -90,6 +90,15 @@ static int key_row(void *arg, const struct tq_val *c, int ncols)
     return 0;
 }
 
+int ts_copy(struct tr_store *st, const struct tq_val p[static TS_FINISH_COLS], struct tr_err *err)
+{
+    /* In a statement of its own: it has to see what was inserted while the verdict's update waited
+     * for the row. */
+    int64_t n = ts_exec(st, TS_COPY, TR_MOVE_COPY, p, TS_FINISH_COLS, NULL, NULL, err);
+
+    return n < 0 ? (int)n : n > 0 ? TR_MOVED_COPIED : TR_MOVED;
+}
+
 static int finish_op(struct tr_store *st, void *arg, struct tr_err *err)
 {
     struct moving *m = arg;
@@ -98,27 +107,35 @@ static int finish_op(struct tr_store *st, void *arg, struct tr_err *err)
 
     if (n <= 0)
         return n < 0 ? (int)n : no_row(st, m, err); /* the copies were committed with it */
-    if (!has_key)
-        return TR_MOVED; /* a duplicate is a second one with the same key */
-    /* In a statement of its own: it has to see what was inserted while the update above waited for
-     * the row. */
-    n = ts_exec(st, TS_COPY, TR_MOVE_COPY, m->params, m->nparams, NULL, NULL, err);
-    return n < 0 ? (int)n : n > 0 ? TR_MOVED_COPIED : TR_MOVED;
+    /* A duplicate is a second one with the same key. */
+    return has_key ? ts_copy(st, m->params, err) : TR_MOVED;
+}
+
+void ts_finish_cells(const char *submit_id, int64_t run_lease, const struct tr_verdict_row *v,
+                     struct tq_val p[static TS_FINISH_COLS])
+{
+    const struct tq_val cells[] = {
+        ts_text(submit_id),
+        ts_int(run_lease),
+        ts_text(v->verdict),
+        ts_int(v->score),
+        ts_int(v->time_ms),
+        ts_int(v->memory_kb),
+        ts_bytes(v->result ? v->result : "", v->result ? v->result_len : 0),
+        ts_text(v->brief),
+    };
+
+    _Static_assert(TR_ARRAY_LEN(cells) == TS_FINISH_COLS, "as many as there are ?n");
+    memcpy(p, cells, sizeof(cells));
 }
 
 int tr_store_finish(struct tr_store *st, const char *submit_id, int64_t run_lease,
                     const struct tr_verdict_row *v, struct tr_err *err)
 {
-    struct tq_val p[] = {ts_text(submit_id),
-                         ts_int(run_lease),
-                         ts_text(v->verdict),
-                         ts_int(v->score),
-                         ts_int(v->time_ms),
-                         ts_int(v->memory_kb),
-                         ts_bytes(v->result ? v->result : "", v->result ? v->result_len : 0),
-                         ts_text(v->brief)};
-    struct moving m = {TS_FINISH, TR_MOVE_FINISH, submit_id, run_lease, p, TR_ARRAY_LEN(p)};
+    struct tq_val p[TS_FINISH_COLS];
+    struct moving m = {TS_FINISH, TR_MOVE_FINISH, submit_id, run_lease, p, TS_FINISH_COLS};
 
+    ts_finish_cells(submit_id, run_lease, v, p);
     return ts_run(st, finish_op, &m, err);
 }
 

@@ -17,10 +17,15 @@ enum {
 struct starting {
     const char *submit_id;
     int64_t generation, lease_us;
-    char owner[TR_STORE_KEY_MAX + 32]; /* of this run and no other: how we know our own start again
+    char owner[TS_START_NAME]; /* of this run and no other: how we know our own start again
                                           when the answer of its commit was lost */
     struct tr_start got;
 };
+
+void ts_name_start(struct tr_store *st, char *out, size_t size)
+{
+    (void)snprintf(out, size, "%s#%llu", st->owner, (unsigned long long)++st->starts);
+}
 
 static int64_t at_least(int64_t us)
 {
@@ -81,7 +86,7 @@ static void note(struct tr_start *got, const struct tr_submission *s)
 
 struct owner {
     int64_t now;
-    char name[TR_STORE_KEY_MAX + 32];
+    char name[TS_START_NAME];
 };
 
 static int owner_row(void *arg, const struct tq_val *c, int ncols)
@@ -150,8 +155,7 @@ int tr_store_start(struct tr_store *st, const char *submit_id, int64_t generatio
 {
     struct starting w = {.submit_id = submit_id, .generation = generation, .lease_us = lease_us};
 
-    (void)snprintf(w.owner, sizeof(w.owner), "%s#%llu", st->owner,
-                   (unsigned long long)++st->starts);
+    ts_name_start(st, w.owner, sizeof(w.owner));
     int r = ts_run(st, start_op, &w, err);
 
     if (r >= 0)

@@ -111,7 +111,7 @@ int tr_store_open(const struct tr_store_conf *conf, struct tr_store **ret, struc
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for a store");
     name_owner(st, conf->worker_id);
     st->driver = driver;
-    st->reader = conf->reader && !strcmp(driver->backend, "sqlite");
+    st->reader = conf->reader;
     st->tries = conf->queue_flags & TQ_ONE_TRY ? 1 : TRIES_MAX;
     st->sql = !strcmp(driver->backend, "postgres") ? ts_sql_postgres
               : !strcmp(driver->backend, "mysql")  ? ts_sql_mysql
@@ -138,6 +138,7 @@ void tr_store_close(struct tr_store *st)
     if (!st)
         return;
     tq_close(st->q);
+    ts_events_drop(st);
     for (size_t i = 0; i < TR_ARRAY_LEN(st->made); i++)
         free(st->made[i]);
     free(st);
@@ -166,13 +167,21 @@ int tr_store_begin(struct tr_store *st, struct tr_err *err)
 
     if (r >= 0)
         st->in_tx = true;
-    else
-        st->tx = (struct tq_tx){0}; /* its connection may be gone */
     return r;
 }
 
 int tr_store_commit(struct tr_store *st, struct tr_err *err)
 {
+    int r = st->in_tx ? ts_events_flush(st, err) : 0;
+
+    if (r < 0) {
+        tr_store_rollback(st);
+        if (r == TR_E_UNSURE) /* COMMIT was never sent */
+            r = TR_E_ABORT;
+        if (err)
+            err->code = r;
+        return r;
+    }
     st->in_tx = false;
     return tq_commit(st->q, err);
 }
@@ -180,6 +189,7 @@ int tr_store_commit(struct tr_store *st, struct tr_err *err)
 void tr_store_rollback(struct tr_store *st)
 {
     st->in_tx = false;
+    ts_events_drop(st);
     tq_rollback(st->q);
 }
 
@@ -211,19 +221,23 @@ static int run_once(struct tr_store *st, ts_op op, void *arg, struct tr_err *err
     return r < 0 ? r : done;
 }
 
-/* Without a transaction: on SQLite even a reader's would keep the writers out. The connection is
- * that of a transaction which ended at once, and stays: SQLite has no server that could go away. */
+/* Without a transaction: on SQLite even a reader's would keep the writers out, elsewhere it would
+ * be two round trips more. The queue may have made a new connection meanwhile. */
 static int read_once(struct tr_store *st, ts_op op, void *arg, struct tr_err *err)
 {
-    int r = st->tx.conn ? 0 : tr_store_begin(st, err);
+    st->tx = tq_connection(st->q);
+    if (!st->tx.conn || st->broken) { /* beginning looks at it, and makes a new one */
+        int r = tr_store_begin(st, err);
 
-    if (r < 0)
-        return r;
-    if (st->in_tx)
+        if (r < 0)
+            return r;
         tr_store_rollback(st);
-    r = op(st, arg, err);
-    if (r == TR_E_UNSURE)
-        st->tx = (struct tq_tx){0}; /* the connection is dead; begin makes a new one */
+        st->tx = tq_connection(st->q);
+        if (!st->tx.conn)
+            return tr_fail(err, TR_E_RETRY, 0, "the connection to the database was lost");
+    }
+    int r = op(st, arg, err);
+    st->broken = r == TR_E_UNSURE;
     return r;
 }
 
@@ -290,4 +304,18 @@ int64_t ts_exec(struct tr_store *st, enum ts_stmt s, int move, const struct tq_v
     int r = text_of(st, s, move, &sql, err);
 
     return r < 0 ? r : tq_sql_kept(st->q, st->tx, sql, params, n, row, row_arg, err);
+}
+
+bool ts_has(const struct tr_store *st, enum ts_stmt s)
+{
+    return st->sql[s].sql != NULL;
+}
+
+int64_t ts_exec_set(struct tr_store *st, enum ts_stmt s, int move, const struct tq_set *set,
+                    tq_row_fn row, void *row_arg, struct tr_err *err)
+{
+    const char *sql;
+    int r = text_of(st, s, move, &sql, err);
+
+    return r < 0 ? r : tq_sql_set(st->q, st->tx, sql, set, row, row_arg, err);
 }

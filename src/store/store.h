@@ -49,7 +49,7 @@ struct tr_store_conf {
     const char *worker_id; /* who starts runs; NULL: host name and pid */
     unsigned queue_flags;  /* enum tq_flags of the queue on the same connection */
     int64_t timeout_us;    /* connecting and locks; 0: 5 s */
-    bool reader;           /* only reads: on SQLite it never waits for a writer */
+    bool reader; /* only reads, each statement alone: on SQLite never waits for a writer */
 };
 
 /* The driver for a URL, of those that this build has; NULL and a sentence otherwise. */
@@ -275,6 +275,42 @@ int tr_store_carried(struct tr_store *st, const char *submit_id, const char *sub
                      int64_t msg_seq, struct tr_err *err);
 int tr_store_set_job(struct tr_store *st, const char *submit_id, int64_t job_id,
                      struct tr_err *err);
+
+/* ---------------------------------------------------------------- many at once */
+
+/* The three moves of every task, for many in a few round trips. Only between tr_store_begin() and
+ * tr_store_commit(). Each item gets in `result` what its own call would have returned, in the order
+ * given, and the sentence in *err when that is negative. The call itself returns 0, or TR_E_*: the
+ * transaction is of no use any more. */
+struct tr_many_item {
+    const char *submit_id;
+    struct tr_err *err; /* NULL: not wanted */
+    int result;
+};
+
+struct tr_insert_item {
+    struct tr_many_item of; /* the submit_id is the row's */
+    const struct tr_submission_new *row;
+    char *other; /* as ret_other of tr_store_insert(); NULL: not wanted */
+};
+int tr_store_insert_many(struct tr_store *st, struct tr_insert_item *items, size_t n,
+                         struct tr_err *err);
+
+struct tr_start_item {
+    struct tr_many_item of;
+    int64_t generation;
+    struct tr_start got;
+};
+int tr_store_start_many(struct tr_store *st, struct tr_start_item *items, size_t n,
+                        int64_t lease_us, struct tr_err *err);
+
+struct tr_finish_item {
+    struct tr_many_item of;
+    int64_t run_lease;
+    const struct tr_verdict_row *verdict;
+};
+int tr_store_finish_many(struct tr_store *st, struct tr_finish_item *items, size_t n,
+                         struct tr_err *err);
 
 /* ---------------------------------------------------------------- watchdog */
 

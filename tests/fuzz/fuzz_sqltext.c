@@ -38,7 +38,7 @@ static void skeleton(const struct tr_buf *text, struct tr_buf *out)
 static void check_text(const struct tq_val *cells)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf text, bones;
-    const struct tqi_set set = {.extra = cells, .nextra = 3};
+    const struct tq_set set = {.extra = cells, .nextra = 3};
 
     tr_buf_init(&text, 1 << 20);
     tr_buf_init(&bones, 1 << 20);
@@ -52,7 +52,7 @@ static void check_text(const struct tq_val *cells)
 static void check_array(const struct tq_val *cells)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf array;
-    const struct tqi_set set = {.types = "b", .cells = cells, .nrows = 2};
+    const struct tq_set set = {.types = "b", .cells = cells, .nrows = 2};
     unsigned oid;
 
     tr_buf_init(&array, 1 << 20);
@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         {.type = TQ_BYTES, .p = data + half, .len = size - half},
         {.type = TQ_INT, .i = 7},
     };
-    const struct tqi_set none = {.extra = cells, .nextra = 3};
+    const struct tq_set none = {.extra = cells, .nextra = 3};
 
     check_text(cells);
     check_array(cells);

@@ -2,47 +2,15 @@
  *
  * What the submission store promises, on the engine that TRIBUNAL_STORE_URL names.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "store_test.h"
 
-#include <cmocka.h>
-#include <pthread.h>
-
-#include "base/cleanup.h"
-#include "store/events.h"
 #include "store/keys.h"
 #include "store/marks.h"
-#include "store/store.h"
 
-static struct tr_store *st;  /* a worker */
-static struct tr_store *st2; /* another of the same name */
-static struct tr_err err;
-static struct tr_arena arena;
+struct tr_store *st, *st2;
+struct tr_err err;
+struct tr_arena arena;
 static const char *url;
-
-enum {
-    SEC = 1000000
-};
-
-#define OK(call)                                                                                   \
-    __extension__({                                                                                \
-        int64_t r_ = (call);                                                                       \
-        if (r_ < 0)                                                                                \
-            fail_msg("%s: %lld %s", #call, (long long)r_, err.msg);                                \
-        r_;                                                                                        \
-    })
-#define IS(call, want)                                                                             \
-    do {                                                                                           \
-        int64_t is_ = (call);                                                                      \
-        if (is_ != (want))                                                                         \
-            fail_msg("%s: %lld, not %lld (%s)", #call, (long long)is_, (long long)(want),          \
-                     err.msg);                                                                     \
-    } while (0)
 
 static void sql(const char *text)
 {
@@ -66,12 +34,12 @@ static void put_for(const char *id, const char *user, const char *key)
     IS(tr_store_insert(st, &n, NULL, &err), TR_INSERT_NEW);
 }
 
-static void put(const char *id)
+void put(const char *id)
 {
     put_for(id, "u1", NULL);
 }
 
-static struct tr_submission row(const char *id)
+struct tr_submission row(const char *id)
 {
     struct tr_submission s;
 
@@ -79,7 +47,7 @@ static struct tr_submission row(const char *id)
     return s;
 }
 
-static int64_t start(struct tr_store *by, const char *id)
+int64_t start(struct tr_store *by, const char *id)
 {
     struct tr_start got;
 
@@ -87,7 +55,7 @@ static int64_t start(struct tr_store *by, const char *id)
     return got.run_lease;
 }
 
-static struct tr_verdict_row verdict(const char *v)
+struct tr_verdict_row verdict(const char *v)
 {
     return (struct tr_verdict_row){.verdict = v,
                                    .score = 100,
@@ -781,6 +749,13 @@ int main(int argc, char **argv)
         T(claim_and_start_commit_together),
         T(what_the_queue_does_alone_moves_the_submission),
         T(of_many_starts_one_wins),
+        T(a_reader_waits_for_no_writer),
+        T(a_reader_finds_a_new_connection),
+        T(many_give_what_each_alone_would_give),
+        T(many_of_any_size_are_all_done),
+        T(many_are_undone_together),
+        T(of_many_starts_of_many_one_each_wins),
+        T(events_of_a_transaction_come_in_their_order),
         T(migrations_go_up_down_and_up),
     };
 

@@ -5,7 +5,7 @@
 #include "unit.h"
 
 /* The text that MySQL would get. */
-static void expands_to(const char *sql, const struct tqi_set *set, const char *want)
+static void expands_to(const char *sql, const struct tq_set *set, const char *want)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf out;
 
@@ -19,7 +19,7 @@ static void values_are_written_so_that_none_can_end_a_literal(void **state)
 {
     const struct tq_val p[] = {tqi_int(INT64_MIN), tqi_text("a'; DROP TABLE x; -- \\"),
                                tqi_bytes("\0\xff", 2), tqi_bytes("", 0), tqi_text(NULL)};
-    const struct tqi_set set = {.extra = p, .nextra = 5};
+    const struct tq_set set = {.extra = p, .nextra = 5};
 
     expands_to("VALUES (?1, ?2, ?3, ?4, ?5)", &set,
                "VALUES (-9223372036854775808, x'61273b2044524f50205441424c4520783b202d2d205c', "
@@ -29,7 +29,7 @@ static void values_are_written_so_that_none_can_end_a_literal(void **state)
 static void a_value_that_looks_like_a_parameter_stays_a_value(void **state)
 {
     const struct tq_val p[] = {tqi_text("?2"), tqi_text("/*each ,*/")};
-    const struct tqi_set set = {.extra = p, .nextra = 2};
+    const struct tq_set set = {.extra = p, .nextra = 2};
 
     expands_to("?1 ?2", &set, "x'3f32' x'2f2a65616368202c2a2f'");
 }
@@ -38,7 +38,7 @@ static void each_row_of_a_set_has_its_own_values(void **state)
 {
     const struct tq_val cells[] = {tqi_int(1), tqi_text("a"), tqi_int(2), tqi_text(NULL)};
     const struct tq_val extra = tqi_int(9);
-    const struct tqi_set set = {
+    const struct tq_set set = {
         .types = "it", .cells = cells, .nrows = 2, .extra = &extra, .nextra = 1};
 
     expands_to("V /*each , */(?1, ?2, ?3)/*end*/ W ?3", &set, "V (1, x'61', 9), (2, NULL, 9) W 9");
@@ -49,7 +49,7 @@ static void each_row_of_a_set_has_its_own_values(void **state)
 static void what_is_no_parameter_stays_as_it_is(void **state)
 {
     const struct tq_val one = tqi_int(1);
-    const struct tqi_set set = {.extra = &one, .nextra = 1};
+    const struct tq_set set = {.extra = &one, .nextra = 1};
 
     expands_to("a ? b ?0 c ?2 d ?99999999999999999999", &set,
                "a ? b ?0 c ?2 d ?99999999999999999999");
@@ -61,7 +61,7 @@ static void an_array_is_the_servers_binary_form(void **state)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf out;
     const struct tq_val cells[] = {tqi_int(-2), tqi_text("ab"), tqi_int(3), tqi_text(NULL)};
-    const struct tqi_set set = {.types = "it", .cells = cells, .nrows = 2};
+    const struct tq_set set = {.types = "it", .cells = cells, .nrows = 2};
     static const char ints[] = "\0\0\0\1\0\0\0\1\0\0\0\24\0\0\0\2\0\0\0\1"
                                "\0\0\0\10\xff\xff\xff\xff\xff\xff\xff\xfe"
                                "\0\0\0\10\0\0\0\0\0\0\0\3";

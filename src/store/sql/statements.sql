@@ -6,13 +6,16 @@
 -- define row id, submit_id, user_id, user_name, idempotency_key, duplicate_of, status, source, subject, problem_id, contest_id, lang, priority, generation, run_lease, lease_until, available_at, retry_count, crashes, revivals, worker_id, job_id, msg_seq, created_at, updated_at, start_time, finish_time, verdict, score, time_ms, memory_kb, error, brief
 -- define result verdict = ?3, score = ?4, time_ms = ?5, memory_kb = ?6, judge_result = ?7, brief = ?8, finish_time = {now}
 -- define stop lease_until = NULL, run_owner = NULL, updated_at = {now}, version = version + 1
+-- define begin crashes = crashes + CASE WHEN status = 'RUNNING' THEN 1 ELSE 0 END, run_lease = run_lease + 1, start_time = {now}, updated_at = {now}, available_at = NULL, version = version + 1
+-- define startable duplicate_of IS NULL AND (status <> 'RUNNING' OR lease_until < {now}) AND (available_at IS NULL OR available_at <= {now}) AND crashes + CASE WHEN status = 'RUNNING' THEN 1 ELSE 0 END
+-- define columns submit_id, idempotency_key, duplicate_of, user_id, user_name, source, subject, problem_id, contest_id, lang, priority, generation, retry_count, crashes, job_id, task, msg_seq, created_at, updated_at
 -- define clean retry_count = 0, crashes = 0, error = NULL, available_at = NULL, msg_seq = NULL, finish_time = NULL
 
 -- name: now
 SELECT {now}
 
 -- name: insert
-INSERT INTO submissions (submit_id, idempotency_key, duplicate_of, user_id, user_name, source, subject, problem_id, contest_id, lang, priority, generation, retry_count, crashes, job_id, task, msg_seq, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, {now}, {now}) {no_conflict}
+INSERT INTO submissions ({columns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, {now}, {now}) {no_conflict}
 
 -- name: get
 SELECT {row} FROM submissions WHERE submit_id = ?1
@@ -27,7 +30,7 @@ SELECT {row} FROM submissions WHERE duplicate_of = ?1 ORDER BY id
 SELECT task, judge_result FROM submissions WHERE submit_id = ?1
 
 -- name: start
-UPDATE submissions SET crashes = crashes + CASE WHEN status = 'RUNNING' THEN 1 ELSE 0 END, run_lease = run_lease + 1, lease_until = {now} + ?3, worker_id = ?4, run_owner = ?5, start_time = {now}, updated_at = {now}, available_at = NULL, version = version + 1, status = 'RUNNING' WHERE submit_id = ?1 AND generation = ?2 AND duplicate_of IS NULL AND status IN @from AND (status <> 'RUNNING' OR lease_until < {now}) AND (available_at IS NULL OR available_at <= {now}) AND crashes + CASE WHEN status = 'RUNNING' THEN 1 ELSE 0 END <= ?6 {the_run}
+UPDATE submissions SET {begin}, lease_until = {now} + ?3, worker_id = ?4, run_owner = ?5, status = 'RUNNING' WHERE submit_id = ?1 AND generation = ?2 AND status IN @from AND {startable} <= ?6 {the_run}
 
 -- name: owner
 SELECT run_lease, status, run_owner, {now} FROM submissions WHERE submit_id = ?1
