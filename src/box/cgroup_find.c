@@ -164,15 +164,16 @@ static bool try_dir(const char *parent, const char *file)
     return ok;
 }
 
-/* Hand the controllers to the children of `path`. A group with processes refuses (EBUSY). */
+/* Hand the controllers to the children of `path`. A group with processes refuses memory (EBUSY),
+ * but not cpu, and with that alone no process could step down any more: it comes last. */
 static bool hand_out(const char *path)
 {
     tr_autoclose int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (dir < 0)
+    if (dir < 0 || box_cg_write_at(dir, "cgroup.subtree_control", "+memory +pids") != 0)
         return false;
     (void)box_cg_write_at(dir, "cgroup.subtree_control", "+cpu"); /* for throttled_usec only */
-    return box_cg_write_at(dir, "cgroup.subtree_control", "+memory +pids") == 0;
+    return true;
 }
 
 /* systemd marks what it delegates. The root of a container's hierarchy is the container's (the true
