@@ -482,3 +482,10 @@ void backend_ws_tick(struct ctl *ctl)
         if (!b->known && b->conn && now > b->deadline_us)
             conn_close(b->conn, 4001, "auth_timeout");
 }
+
+void backend_ws_bye(void)
+{
+    for (struct backend *b = backends; b; b = b->next)
+        if (b->conn)
+            conn_close(b->conn, LWS_CLOSE_STATUS_GOINGAWAY, "shutdown");
+}

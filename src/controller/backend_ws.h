@@ -12,5 +12,7 @@ int backend_ws_upgrade(struct conn *c);
 int backend_ws_open(struct conn *c);
 /* Those who did not say who they are in time: from the tick. */
 void backend_ws_tick(struct ctl *ctl);
+/* The controller stops: everybody is told. */
+void backend_ws_bye(void);
 
 #endif

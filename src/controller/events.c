@@ -210,7 +210,7 @@ static void read_done(struct op *op)
 
     ev->reading = false;
     if (op->result < 0) {
-        tr_log_err(TR_LOG_WARN, NULL, &op->err);
+        storage_warn(op);
     } else if (!ev->ready) { /* the first time: begin behind what there is */
         ev->ready = true;
         ev->last_id = o->last;

@@ -19,6 +19,9 @@
 #include "controller/judges.h"
 #include "controller/route.h"
 
+#define LATE_US (10 * LWS_USEC_PER_SEC)
+#define LOOK_US LWS_USEC_PER_SEC
+
 struct http_req *http_hold(struct http_req *req)
 {
     req->refs++;
@@ -253,6 +256,26 @@ static void run(struct http_req *req)
         keys_refreshed(req->ctl->keys, after_refresh, http_hold(req));
     else if (r == 0)
         dispatch(req);
+    if (!req->replied && req->conn)
+        lws_set_timer_usecs(req->conn->wsi, LATE_US);
+}
+
+/* Nobody is kept waiting for a database that does not answer. What was asked may still happen. */
+int http_late(struct conn *c)
+{
+    struct http_req *req = c->req;
+
+    if (!req || req->replied)
+        return 0;
+    if (!req->gone && !storage_alive(req->ctl->storage)) {
+        reply_header(req, "Retry-After", "5");
+        reply_error(req, 503, "not_ready", NULL,
+                    "the database does not answer; this may or may not have been stored, so send "
+                    "it again with the same idempotency key");
+    } else {
+        lws_set_timer_usecs(c->wsi, LOOK_US);
+    }
+    return 0;
 }
 
 static int64_t body_max(const struct http_req *req)

@@ -99,6 +99,7 @@ int http_begin(struct conn *c);
 int http_body(struct conn *c, const void *bytes, size_t len);
 int http_body_end(struct conn *c);
 int http_writeable(struct conn *c);
+int http_late(struct conn *c);
 void http_gone(struct conn *c);
 
 #endif

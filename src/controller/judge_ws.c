@@ -468,7 +468,7 @@ static void on_gone(struct conn *c)
 
 int judge_ws_open(struct conn *c)
 {
-    struct judge *g = c->ctl->stopping ? NULL : judge_add(c->ctl, c);
+    struct judge *g = judge_add(c->ctl, c);
 
     if (!g)
         return -1;

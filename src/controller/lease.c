@@ -95,7 +95,7 @@ static void renew_done(struct op *op)
         judge_ws_send(g,
                       json_pack("{s:s, s:I, s:O}", "type", "beat", "seq", o->seq, "lost", o->lost));
     if (op->result < 0)
-        tr_log_err(TR_LOG_WARN, NULL, &op->err);
+        storage_warn(op);
     json_decref(o->lost);
     free(o);
     if (g)
@@ -249,7 +249,7 @@ static void adopt_done(struct op *op)
         judge_add_run(g, r);
     }
     if (op->result < 0)
-        tr_log_err(TR_LOG_WARN, NULL, &op->err);
+        storage_warn(op);
     if (g) {
         drop_old_sessions(g);
         if (o->n > 0)

@@ -61,6 +61,12 @@ static int upgrade(struct conn *c)
 
 static int established(struct conn *c)
 {
+    c->open = true;
+    c->ctl->sockets++;
+    if (c->ctl->stopping) {
+        conn_close(c, LWS_CLOSE_STATUS_GOINGAWAY, "shutdown");
+        return 0;
+    }
     return c->kind == CONN_JUDGE ? judge_ws_open(c) : backend_ws_open(c);
 }
 
@@ -69,6 +75,8 @@ static void closed(struct conn *c)
     if (c->gone)
         c->gone(c);
     c->gone = NULL;
+    c->ctl->sockets -= c->open;
+    c->open = false;
 }
 
 static int on_websocket(struct lws *wsi, enum lws_callback_reasons reason, void *in, size_t len)
@@ -99,6 +107,8 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *in, 
         return http_body(c, in, len);
     if (reason == LWS_CALLBACK_HTTP_BODY_COMPLETION)
         return http_body_end(c);
+    if (reason == LWS_CALLBACK_TIMER)
+        return http_late(c);
     return http_writeable(c);
 }
 
@@ -113,6 +123,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_HTTP_BODY:
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
     case LWS_CALLBACK_HTTP_WRITEABLE:
+    case LWS_CALLBACK_TIMER:
         return on_http(wsi, reason, in, len);
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
     case LWS_CALLBACK_ESTABLISHED:

@@ -18,6 +18,7 @@ struct tr_store {
     struct tq_tx tx;
     bool in_tx;
     bool reader;
+    int tries;
     char worker_id[TR_STORE_NAME_MAX + 1];
     char owner[TR_STORE_NAME_MAX + 32]; /* worker_id and a number drawn at open: two workers of one
                                          name are two owners */

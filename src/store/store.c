@@ -111,7 +111,8 @@ int tr_store_open(const struct tr_store_conf *conf, struct tr_store **ret, struc
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for a store");
     name_owner(st, conf->worker_id);
     st->driver = driver;
-    st->reader = conf->reader;
+    st->reader = conf->reader && !strcmp(driver->backend, "sqlite");
+    st->tries = conf->queue_flags & TQ_ONE_TRY ? 1 : TRIES_MAX;
     st->sql = !strcmp(driver->backend, "postgres") ? ts_sql_postgres
               : !strcmp(driver->backend, "mysql")  ? ts_sql_mysql
                                                    : ts_sql_sqlite;
@@ -165,6 +166,8 @@ int tr_store_begin(struct tr_store *st, struct tr_err *err)
 
     if (r >= 0)
         st->in_tx = true;
+    else
+        st->tx = (struct tq_tx){0}; /* its connection may be gone */
     return r;
 }
 
@@ -209,7 +212,7 @@ static int run_once(struct tr_store *st, ts_op op, void *arg, struct tr_err *err
 }
 
 /* Without a transaction: on SQLite even a reader's would keep the writers out. The connection is
- * that of a transaction which ended at once. */
+ * that of a transaction which ended at once, and stays: SQLite has no server that could go away. */
 static int read_once(struct tr_store *st, ts_op op, void *arg, struct tr_err *err)
 {
     int r = st->tx.conn ? 0 : tr_store_begin(st, err);
@@ -236,7 +239,7 @@ int ts_run(struct tr_store *st, ts_op op, void *arg, struct tr_err *err)
         /* UNSURE too: every operation finds out by itself that it has happened already. */
         bool again =
             r == TR_E_ABORT || r == TR_E_BUSY || r == TR_E_UNSURE || tr_err_class(r) == TR_E_RETRY;
-        if (!again || attempt + 1 == TRIES_MAX)
+        if (!again || attempt + 1 == st->tries)
             break;
         pause_before(attempt);
     }
