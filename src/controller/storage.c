@@ -26,8 +26,8 @@ enum {
 #define AGAIN_US INT64_C(200000)
 /* A database that takes longer over one batch does not answer, as far as people are concerned. */
 #define STUCK_US INT64_C(5000000)
-#define LEAVE_US INT64_C(10000000)
-#define SAY_US INT64_C(10000000) /* the log need not say it more often */
+#define LEAVE_US INT64_C(30000000) /* others' writes may keep one fsync for ten seconds */
+#define SAY_US INT64_C(10000000)   /* the log need not say it more often */
 
 struct lane {
     struct op *first, *last;
@@ -58,7 +58,8 @@ struct worker {
 
 struct storage {
     struct ctl *ctl;
-    size_t handed; /* over and not back yet; the loop's thread counts */
+    size_t handed;     /* over and not back yet; the loop's thread counts */
+    uint64_t returned; /* in all */
     struct worker writer, reader;
 };
 
@@ -268,6 +269,7 @@ static void call_done(void *arg)
     struct finished *f = arg;
 
     f->s->handed -= f->n;
+    f->s->returned += f->n;
     for (size_t i = 0; i < f->n; i++)
         f->ops[i]->done(f->ops[i]);
     free(f);
@@ -372,10 +374,10 @@ static void drain(struct storage *s)
     tell(&s->writer, &s->writer.stopping);
     tell(&s->reader, &s->reader.stopping);
     while (s->handed > 0) {
-        size_t before = s->handed;
+        uint64_t before = s->returned;
 
         (void)uv_run(tr_loop_uv(s->ctl->loop), UV_RUN_NOWAIT);
-        if (s->handed != before)
+        if (s->returned != before)
             until_us = tr_clock_mono_us() + LEAVE_US;
         else if (tr_clock_mono_us() > until_us)
             leave();
