@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -222,6 +223,31 @@ static int watch_hangup(struct ctl *ctl, struct tr_err *err)
     return 0;
 }
 
+/* libwebsockets opens an IPv6 socket for IPv4 too; a kernel without IPv6 has none to give. */
+static bool has_ipv6(void)
+{
+    tr_autoclose int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    return fd >= 0;
+}
+
+/* libwebsockets makes a context also where it could not open the socket to listen on. */
+static bool listens(void)
+{
+    enum {
+        EARLY_FDS = 1024
+    }; /* it is opened before the first connection */
+
+    for (int fd = 0; fd < EARLY_FDS; fd++) {
+        int on = 0;
+        socklen_t size = sizeof(on);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &size) == 0 && on)
+            return true;
+    }
+    return false;
+}
+
 int server_start(struct ctl *ctl, struct tr_err *err)
 {
     struct lws_context_creation_info info = {0};
@@ -243,6 +269,8 @@ int server_start(struct ctl *ctl, struct tr_err *err)
     info.gid = -1;
     info.uid = -1;
     info.options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND;
+    if (!has_ipv6())
+        info.options |= LWS_SERVER_OPTION_DISABLE_IPV6;
     info.max_http_header_data2 = 8192;
     info.max_http_header_pool2 = (unsigned)ctl->conf.max_connections;
     info.fd_limit_per_thread = (unsigned)ctl->conf.max_connections + 64;
@@ -261,7 +289,7 @@ int server_start(struct ctl *ctl, struct tr_err *err)
         info.ssl_private_key_filepath = ctl->conf.tls_key;
     }
     ctl->lws = lws_create_context(&info);
-    if (!ctl->lws)
+    if (!ctl->lws || !listens())
         return tr_fail(err, TR_E_IO, 0,
                        "cannot listen on %s: another program is there, or the address is not this "
                        "machine's",

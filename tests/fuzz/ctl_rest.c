@@ -374,6 +374,10 @@ int lws_callback_on_writable(struct lws *wsi)
     return 0;
 }
 
+void lws_set_timer_usecs(struct lws *wsi, lws_usec_t us)
+{
+}
+
 void lws_set_timeout(struct lws *wsi, enum pending_timeout reason, int secs)
 {
 }
