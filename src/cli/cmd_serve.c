@@ -225,6 +225,18 @@ static int prepare(struct serve *s, struct tr_err *err)
     return r < 0 ? r : copy_examples(s, err);
 }
 
+/* Judges may be a package of their own. */
+static int need_worker(struct serve *s, struct tr_err *err)
+{
+    const char *path = program(s, "tribunal-worker", "worker");
+
+    if (s->o.judges == 0 || (path && access(path, X_OK) == 0))
+        return 0;
+    return tr_fail(err, TR_E_USAGE, 0,
+                   "there is no tribunal-worker beside this program: install it (Debian: apt "
+                   "install tribunal-worker), or take judges of other machines only (--judges 0)");
+}
+
 /* ---------------------------------------------------------------- what runs */
 
 static void plan_controller(struct serve *s)
@@ -295,6 +307,8 @@ static bool answers(struct serve *s)
 
 static void greet(const struct serve *s)
 {
+    bool here = strncmp(s->o.listen, "127.", 4) == 0 || strncmp(s->o.listen, "[::1]:", 6) == 0;
+
     (void)printf("\ntribunal serve: ready\n"
                  "  web      %s/#key=%s\n"
                  "  api      %s/api/v1/openapi.json\n"
@@ -303,10 +317,11 @@ static void greet(const struct serve *s)
                  "-d '{\"problem\":\"a-plus-b\",\"language\":\"python3\",\"code\":"
                  "\"a,b=map(int,input().split());print(a+b)\"}'\n"
                  "  or       tribunal submit FILE -p a-plus-b --server %s --key-file %s/admin.key\n"
-                 "  more     on another machine: tribunal-worker --controller ws://THIS-HOST:PORT "
+                 "  more     %son another machine: tribunal-worker --controller ws://THIS-HOST%s "
                  "--key-file judge.key\n"
                  "Ctrl-C stops it.\n\n",
-                 s->url, s->key, s->url, s->o.data, s->url, s->key, s->url, s->o.data);
+                 s->url, s->key, s->url, s->o.data, s->url, s->key, s->url, s->o.data,
+                 here ? "with --listen 0.0.0.0:PORT here, " : "", strrchr(s->url, ':'));
     (void)fflush(stdout);
 }
 
@@ -363,7 +378,9 @@ int cmd_serve(int argc, char **argv)
     tr_arena_init(&s.arena, 1024 * 1024);
     find_folder(&s);
     s.url = url_of(&s);
-    int r = prepare(&s, &err);
+    int r = need_worker(&s, &err);
+    if (r >= 0)
+        r = prepare(&s, &err);
     if (r >= 0) {
         plan(&s);
         code = run(&s);
