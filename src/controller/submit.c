@@ -41,8 +41,10 @@ static int tell(struct tr_store *st, const struct submit_op *o, const char *stat
 static int enqueue(struct tr_store *st, const struct spec *s, int64_t generation, int64_t *ret_job,
                    struct tr_err *err)
 {
-    struct job_note n = {
-        .generation = generation, .heavy = strcmp(s->class, "heavy") == 0, .run = s->run};
+    struct job_note n = {.generation = generation,
+                         .heavy = strcmp(s->class, "heavy") == 0,
+                         .run = s->run,
+                         .own_lang = s->own_lang};
     const char *code = strstr(s->task, "\"code\"");
     struct tq_enqueued got = {0};
     struct tq_item item = TQ_ITEM_INIT;
