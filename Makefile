@@ -1,5 +1,5 @@
 # The front door. Meson does the building; see CONTRIBUTING.md.
-.PHONY: all build setup run try test soak bench check install format clean
+.PHONY: all build setup run try test soak bench check install uninstall format clean
 .DEFAULT_GOAL := all
 
 BUILD := build
@@ -46,9 +46,16 @@ check:
 bench: build
 	@$(TRIBUNAL) bench all
 
-install: build
-	@meson install -C $(BUILD) --no-rebuild --quiet
-	@$(TRIBUNAL) lang warm || echo "no precompiled headers: compiling C++ will take twice as long"
+# PREFIX (/usr/local) and DESTDIR as everywhere.
+install: $(BUILD)/build.ninja
+	@$(if $(PREFIX),meson configure $(BUILD) '-Dprefix=$(PREFIX)')
+	@$(MAKE) --no-print-directory build
+	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --quiet
+	@$(if $(DESTDIR),,$(TRIBUNAL) lang warm || echo "no precompiled headers: compiling C++ will take twice as long")
+
+# What the last `make install` of this folder put there.
+uninstall:
+	@ninja -C $(BUILD) --quiet uninstall
 
 format:
 	@git ls-files --cached --others --exclude-standard '*.[ch]' | xargs clang-format -i

@@ -6,13 +6,13 @@ test loudly, or fails it when TRIBUNAL_MUST_WORK=1.
 """
 
 import contextlib
-import os
 import signal
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 import harness
+from harness.needs import missing
 
 # Who runs us in the background (nohup, a shell's &) lets us ignore these, and so would every program
 # that a test starts and then signals.
@@ -46,9 +46,7 @@ def start_or_skip(name):
     try:
         return harness.SERVERS[name]().start()
     except harness.Unavailable as err:
-        if os.environ.get("TRIBUNAL_MUST_WORK") == "1":
-            pytest.fail(f"{name} must work here (TRIBUNAL_MUST_WORK=1): {err}", pytrace=False)
-        pytest.skip(f"{name} CANNOT RUN HERE: {err}")
+        missing(f"{name}: {err}")
 
 
 def session_server(name):

@@ -64,7 +64,8 @@ enum tq_flags {
     TQ_NO_NOTIFY = 1,     /* send no wake-ups (PostgreSQL: no NOTIFY) */
     TQ_NO_PREPARE = 2,    /* keep no prepared statements: for poolers that cannot */
     TQ_STALE_POISONS = 4, /* a stale settlement makes the caller's transaction uncommittable */
-    TQ_RELAXED_SYNC = 8   /* SQLite synchronous=NORMAL: a power cut may undo the last commits */
+    TQ_RELAXED_SYNC = 8,  /* SQLite synchronous=NORMAL: a power cut may undo the last commits */
+    TQ_ONE_TRY = 16       /* what fails comes back at once: the caller has a loop of its own */
 };
 
 struct tq_opts {

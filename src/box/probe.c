@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -188,6 +189,7 @@ static void filter_row(struct probe *p)
     (void)box_filter_make(TBOX_RUN, false, &f, NULL);
     found(&row, e == 0 ? "filter of %u instructions installed" : "refused (%u instructions)",
           f.len);
+    free(f.program);
     if (e != 0)
         lacking(&row, TBOX_PROBE_MISSING, "every system call of the kernel is open to programs",
                 "a kernel with CONFIG_SECCOMP_FILTER=y");

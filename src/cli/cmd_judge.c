@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fs.h"
 #include "cli/commands.h"
 #include "cli/escape.h"
@@ -201,19 +200,7 @@ static void closep(FILE **f)
 
 static int print_json(const struct session *s, const struct tr_outcome *o)
 {
-    struct tr_result_view v = {
-        .submit_id = s->task.submit_id,
-        .problem = &s->problem,
-        .lang = &s->lang,
-        .limits = &o->limits,
-        .cases = o->cases,
-        .groups = o->cases ? o->groups : NULL,
-        .score = &o->score,
-        .compile = &o->compile,
-        .fault = o->fault,
-        .finished_us = tr_clock_real_us(),
-        .judged_us = o->judged_us,
-    };
+    struct tr_result_view v = tr_outcome_view(o, s->task.submit_id, &s->problem, &s->lang);
     TR_CLEANUP(tr_json_unrefp) json_t *j = tr_result_json(&v);
 
     if (!j || json_dumpf(j, stdout, JSON_INDENT(2)) < 0)

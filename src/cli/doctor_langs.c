@@ -25,8 +25,7 @@ static void fill(struct tr_judge *judge, const struct tr_lang *lang, struct tbox
         return;
     }
     row->status = TBOX_PROBE_WEAKER;
-    (void)snprintf(row->found, sizeof(row->found), "%.60s: no '%.40s' in the system folders",
-                   lang->name, lang->version.words[0]);
+    (void)snprintf(row->found, sizeof(row->found), "%.60s: %.90s", lang->name, why.msg);
     (void)snprintf(row->weaker, sizeof(row->weaker), "submissions in %.60s are refused",
                    lang->name);
     if (lang->package)

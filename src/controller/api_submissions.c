@@ -131,6 +131,7 @@ struct waiting {
     struct event_wait *wait; /* NULL: over */
     char submit_id[132];
     int status;
+    bool storing; /* the row is not there yet: submitted() will answer */
 };
 
 static void wait_over(void *arg, bool ended)
@@ -140,7 +141,8 @@ static void wait_over(void *arg, bool ended)
     (void)ended; /* whatever it is now is the answer */
     w->wait = NULL;
     w->req->gone = NULL;
-    reply_row(w->req, w->submit_id, w->status, false);
+    if (!w->storing)
+        reply_row(w->req, w->submit_id, w->status, false);
     http_release(w->req);
     free(w);
 }
@@ -211,6 +213,7 @@ static void submitted(struct submit_op *o)
         reply_failure(req, NULL, &o->op.err);
     } else if (waits && o->outcome == SUBMIT_NEW) {
         s->waiting->status = status;
+        s->waiting->storing = false;
     } else {
         if (waits)
             wait_cancel(s->waiting);
@@ -267,6 +270,8 @@ static void create(struct http_req *req, bool run)
     }
     s->req = http_hold(req);
     s->waiting = wait > 0 ? wait_for(req, spec.submit_id, wait) : NULL;
+    if (s->waiting)
+        s->waiting->storing = true;
     submit_new(req->ctl, &spec, submitted, s);
 }
 

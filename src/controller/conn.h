@@ -61,6 +61,7 @@ struct conn {
     unsigned close_code; /* 0: stays open; else close after what is queued */
     char close_why[124];
     bool close_sent;
+    bool open;     /* counted in ctl->sockets */
     void *session; /* of judge_ws.c or backend_ws.c */
     void (*message)(struct conn *c, const char *text, size_t len);
     void (*gone)(struct conn *c);

@@ -61,7 +61,9 @@ struct ctl {
     int data_fd; /* the data folder */
     int64_t started_us;
     bool one_writer; /* SQLite: ids of rows appear in order */
+    size_t sockets;  /* open WebSockets */
     bool stopping;
+    int64_t stop_by_us; /* then we go, whoever still listens */
 };
 
 /* lease = three beats and the grace */

@@ -182,7 +182,7 @@ static void round_done(struct op *op)
     for (struct judge *g = judges_first(op->ctl->judges); g; g = g->next)
         g->reserved = 0; /* one round at a time reserves */
     if (op->result < 0)
-        tr_log_err(TR_LOG_WARN, NULL, &op->err);
+        storage_warn(op);
     for (size_t i = 0; i < o->nqueues; i++) {
         struct queue *q = queue_of(d, o->queues[i].name);
 
@@ -322,7 +322,7 @@ static void poll_done(struct op *op)
     if (op->result >= 0)
         d->waiting = waiting;
     else
-        tr_log_err(TR_LOG_WARN, NULL, &op->err);
+        storage_warn(op);
     free(o->rows);
     free(o);
     dispatch_kick(d->ctl);
@@ -362,7 +362,7 @@ static void maintain_done(struct op *op)
 {
     op->ctl->dispatch->maintaining = false;
     if (op->result < 0)
-        tr_log_err(TR_LOG_WARN, NULL, &op->err);
+        storage_warn(op);
     free(op);
 }
 

@@ -43,8 +43,9 @@ struct http_req {
     struct http_param query[HTTP_QUERY_MAX];
     size_t nquery;
     const char *authorization, *idempotency_key, *last_event_id, *if_none_match, *range, *if_range,
-        *host, *origin, *accept_encoding; /* or NULL */
-    int64_t body_left;                    /* still to come */
+        *accept_encoding; /* or NULL */
+    bool here;            /* needs no key (door.h) */
+    int64_t body_left;    /* still to come */
     struct tr_buf body;
     int body_fd; /* uploads: a file without a name; else -1 */
     uint64_t body_bytes;
@@ -99,6 +100,7 @@ int http_begin(struct conn *c);
 int http_body(struct conn *c, const void *bytes, size_t len);
 int http_body_end(struct conn *c);
 int http_writeable(struct conn *c);
+int http_late(struct conn *c);
 void http_gone(struct conn *c);
 
 #endif

@@ -153,7 +153,7 @@ static void list_done(struct op *op)
     if (op->result >= 0)
         take_rows(k, o);
     else
-        tr_log_err(TR_LOG_WARN, NULL, &op->err);
+        storage_warn(op);
     tr_arena_done(&o->arena);
     free(o);
     k->waiting = k->next_round; /* those who came after this reading had begun */

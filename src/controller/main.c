@@ -33,7 +33,9 @@ enum {
     EXIT_USAGE = 2,
     EXIT_FAULT = 3,
     TICK_MS = 250,
-    STOP_MS = 3000 /* what is being stored or sent may end; judges keep what they have */
+    STOP_FIRST_MS = 200, /* answers to requests under way */
+    STOP_LOOK_MS = 20,
+    STOP_US = 3000000 /* what is being stored or sent may end; judges keep what they have */
 };
 
 struct settings {
@@ -97,7 +99,7 @@ static const struct tr_conf_item items[] = {
     {.name = "open-loopback",
      .type = TR_CONF_BOOL,
      .at = AT(ctl.open_loopback),
-     .doc = "let clients on this machine in without a key, as admin"},
+     .doc = "let clients on this machine in without a key, as admin; not behind a proxy"},
     {.name = "heartbeat",
      .type = TR_CONF_DURATION,
      .at = AT(ctl.heartbeat_us),
@@ -171,11 +173,14 @@ static void on_tick(uv_timer_t *t)
     backend_ws_tick(ctl);
 }
 
-static void stop_now(uv_timer_t *t)
+/* What waited is stored, and every WebSocket has had its closing frame and answered it. */
+static void stop_when_said(uv_timer_t *t)
 {
     struct ctl *ctl = t->data;
+    bool all_said = ctl->sockets == 0 && storage_waiting(ctl->storage) == 0;
 
-    tr_loop_stop(ctl->loop);
+    if (all_said || tr_clock_mono_us() > ctl->stop_by_us)
+        tr_loop_stop(ctl->loop);
 }
 
 /* The first signal: no more work, everybody is told. What runs stays with its judge, who takes it
@@ -192,11 +197,12 @@ static void on_stop(void *arg, unsigned times)
     tr_log(TR_LOG_INFO, NULL, "stopping");
     tr_notify_stopping();
     ctl->stopping = true;
+    ctl->stop_by_us = tr_clock_mono_us() + STOP_US;
     judges_bye(ctl, "shutdown", "the controller stops; connect again in a moment");
+    backend_ws_bye();
     (void)uv_timer_init(tr_loop_uv(ctl->loop), &last);
     last.data = ctl;
-    /* A loop turn for what was queued, and the writes that are under way. */
-    (void)uv_timer_start(&last, stop_now, storage_waiting(ctl->storage) ? STOP_MS : 200, 0);
+    (void)uv_timer_start(&last, stop_when_said, STOP_FIRST_MS, STOP_LOOK_MS);
 }
 
 static int open_data(struct ctl *ctl, struct tr_err *err)
@@ -250,13 +256,23 @@ static int open_parts(struct ctl *ctl, struct tr_err *err)
     return r < 0 ? r : tr_loop_on_stop_signal(ctl->loop, on_stop, ctl, err);
 }
 
-/* Connections first, then the writes they left, then the rest. */
+static void stop_timer(uv_handle_t *h, void *arg)
+{
+    (void)arg;
+    if (h->type == UV_TIMER)
+        (void)uv_timer_stop((uv_timer_t *)h);
+}
+
+/* Connections first, then the writes they left, then the rest. The loop still turns while parts of
+ * it are gone, so nothing may begin by itself: libuv calls a timer also in its last turns. */
 static void close_parts(struct ctl *ctl)
 {
     ctl->stopping = true;
     server_stop(ctl);
-    problems_close(ctl->problems);
+    if (ctl->loop)
+        uv_walk(tr_loop_uv(ctl->loop), stop_timer, NULL);
     storage_stop(ctl->storage);
+    problems_close(ctl->problems);
     keys_free(ctl->keys);
     judges_free(ctl->judges);
     marks_free(ctl->marks);

@@ -141,7 +141,7 @@ static void read_done(struct op *op)
 
     m->reading = false;
     if (op->result < 0)
-        tr_log_err(TR_LOG_WARN, NULL, &op->err);
+        storage_warn(op);
     else if (m->storing == 0 && m->seen == m->changes)
         take_rows(m, o);
     tr_arena_done(&o->arena);

@@ -14,6 +14,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -60,6 +62,12 @@ static int upgrade(struct conn *c)
 
 static int established(struct conn *c)
 {
+    c->open = true;
+    c->ctl->sockets++;
+    if (c->ctl->stopping) {
+        conn_close(c, LWS_CLOSE_STATUS_GOINGAWAY, "shutdown");
+        return 0;
+    }
     return c->kind == CONN_JUDGE ? judge_ws_open(c) : backend_ws_open(c);
 }
 
@@ -68,6 +76,8 @@ static void closed(struct conn *c)
     if (c->gone)
         c->gone(c);
     c->gone = NULL;
+    c->ctl->sockets -= c->open;
+    c->open = false;
 }
 
 static int on_websocket(struct lws *wsi, enum lws_callback_reasons reason, void *in, size_t len)
@@ -98,7 +108,18 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *in, 
         return http_body(c, in, len);
     if (reason == LWS_CALLBACK_HTTP_BODY_COMPLETION)
         return http_body_end(c);
+    if (reason == LWS_CALLBACK_TIMER)
+        return http_late(c);
     return http_writeable(c);
+}
+
+/* Java's client and curl --http2 offer "h2c" with their first request, and libwebsockets would take
+ * it, while our answers are those of HTTP/1.1. An offer may be passed over; this callback can only
+ * refuse the whole request, so the word is taken out of the header instead. */
+static void stay_http1(char *upgrade)
+{
+    if (upgrade && strcasecmp(upgrade, "h2c") == 0)
+        *upgrade = '\0';
 }
 
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
@@ -112,12 +133,16 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_HTTP_BODY:
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
     case LWS_CALLBACK_HTTP_WRITEABLE:
+    case LWS_CALLBACK_TIMER:
         return on_http(wsi, reason, in, len);
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
     case LWS_CALLBACK_ESTABLISHED:
     case LWS_CALLBACK_RECEIVE:
     case LWS_CALLBACK_SERVER_WRITEABLE:
         return on_websocket(wsi, reason, in, len);
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+        stay_http1(in);
+        return 0;
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: /* it answers ours: no third frame */
         c = lws_get_opaque_user_data(wsi);
         return c && c->close_sent ? -1 : 0;
@@ -174,6 +199,8 @@ static int parse_listen(const char *text, char host[static 64], int *ret_port, s
     bool brackets = text[0] == '[' && colon > text && colon[-1] == ']';
     (void)snprintf(host, 64, "%.*s", (int)(colon - text) - (brackets ? 2 : 0),
                    text + (brackets ? 1 : 0));
+    if (strcmp(host, "localhost") == 0) /* libwebsockets takes addresses only */
+        (void)snprintf(host, 64, "127.0.0.1");
     *ret_port = (int)port;
     return 0;
 }
@@ -211,6 +238,31 @@ static int watch_hangup(struct ctl *ctl, struct tr_err *err)
     return 0;
 }
 
+/* libwebsockets opens an IPv6 socket for IPv4 too; a kernel without IPv6 has none to give. */
+static bool has_ipv6(void)
+{
+    tr_autoclose int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    return fd >= 0;
+}
+
+/* libwebsockets takes a socket that it could not open for no failure. */
+static bool listens(void)
+{
+    enum {
+        EARLY_FDS = 1024
+    }; /* it is opened before the first connection */
+
+    for (int fd = 0; fd < EARLY_FDS; fd++) {
+        int on = 0;
+        socklen_t size = sizeof(on);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &size) == 0 && on)
+            return true;
+    }
+    return false;
+}
+
 int server_start(struct ctl *ctl, struct tr_err *err)
 {
     struct lws_context_creation_info info = {0};
@@ -231,7 +283,12 @@ int server_start(struct ctl *ctl, struct tr_err *err)
     info.foreign_loops = loops;
     info.gid = -1;
     info.uid = -1;
-    info.options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND;
+    /* The port is asked for by itself: a context whose port failed is handed out as if it were
+     * whole where the loop is libuv's, and then nobody listens. */
+    info.options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
+                   LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
+    if (!has_ipv6())
+        info.options |= LWS_SERVER_OPTION_DISABLE_IPV6;
     info.max_http_header_data2 = 8192;
     info.max_http_header_pool2 = (unsigned)ctl->conf.max_connections;
     info.fd_limit_per_thread = (unsigned)ctl->conf.max_connections + 64;
@@ -250,7 +307,7 @@ int server_start(struct ctl *ctl, struct tr_err *err)
         info.ssl_private_key_filepath = ctl->conf.tls_key;
     }
     ctl->lws = lws_create_context(&info);
-    if (!ctl->lws)
+    if (!ctl->lws || !lws_create_vhost(ctl->lws, &info) || !listens())
         return tr_fail(err, TR_E_IO, 0,
                        "cannot listen on %s: another program is there, or the address is not this "
                        "machine's",

@@ -216,14 +216,15 @@ static int finish_many(struct op **ops, size_t n, struct tr_store *st, struct tr
 static void count(struct settle_op *o)
 {
     struct ctl *ctl = o->op.ctl;
-    struct run *r = o->run;
+    const struct run *r = o->run;
+    const char *lang = r->own_lang ? "" : r->lang, *problem = r->own_data ? "" : r->problem;
 
     if (o->outcome == OUT_FINISHED) {
         metrics_finished(ctl, r->lang, o->verdict, tr_clock_real_us() - r->created_us);
-        setaside_verdict(ctl->setaside, r->lang, r->problem);
+        setaside_verdict(ctl->setaside, lang, problem);
     } else if (o->outcome == OUT_RETRY || o->outcome == OUT_DEAD) {
         metrics_fault(ctl, r->lang);
-        setaside_fault(ctl->setaside, r->lang, r->problem, r->submit_id, o->why);
+        setaside_fault(ctl->setaside, lang, problem, r->submit_id, o->why);
     } else if (o->outcome == OUT_STALE) {
         metrics_stale(ctl);
     }

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -24,6 +25,10 @@ enum {
 };
 
 #define AGAIN_US INT64_C(200000)
+/* A database that takes longer over one batch does not answer, as far as people are concerned. */
+#define STUCK_US INT64_C(5000000)
+#define LEAVE_US INT64_C(30000000) /* others' writes may keep one fsync for ten seconds */
+#define SAY_US INT64_C(10000000)   /* the log need not say it more often */
 
 struct lane {
     struct op *first, *last;
@@ -39,18 +44,23 @@ enum {
 struct worker {
     struct storage *s;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards lanes and stopping */
+    pthread_mutex_t lock; /* guards what follows, up to ended */
     pthread_cond_t some;
     struct lane lanes[LANES];
     int64_t again_us; /* when AGAIN is due */
     size_t waiting;
-    bool stopping;
-    atomic_bool alive; /* the database took the last operation */
+    bool stopping;                 /* nothing is tried again for ever */
+    bool ended;                    /* nothing comes any more */
+    atomic_bool alive;             /* the database took the last operation */
+    atomic_int_least64_t since_us; /* this batch is being worked on; 0: none */
+    int64_t said_us;               /* when the log may say again that the database is away */
     struct tr_store *st;
 };
 
 struct storage {
     struct ctl *ctl;
+    size_t handed;     /* over and not back yet; the loop's thread counts */
+    uint64_t returned; /* in all */
     struct worker writer, reader;
 };
 
@@ -119,7 +129,7 @@ static size_t take(struct worker *w, struct op **batch)
     size_t n = 0;
 
     (void)pthread_mutex_lock(&w->lock);
-    while (!next_lane(w) && !w->stopping)
+    while (!next_lane(w) && !w->ended)
         wait_for_some(w);
     while (n < STORAGE_BATCH && (l = next_lane(w)) && (n == 0 || !l->first->alone)) {
         batch[n++] = pop(l);
@@ -208,10 +218,31 @@ static bool run_one(struct worker *w, struct op *op)
     }
 }
 
+/* After a failure: is it the database, and not the operation? Every connection attempt may last its
+ * whole timeout, so what one finds out is true for the whole batch. Clients get a sentence of ours:
+ * the driver's names hosts and ports. */
+static bool is_away(struct worker *w, struct tr_err *err)
+{
+    *err = (struct tr_err)TR_ERR_INIT;
+    if (tr_store_begin(w->st, err) >= 0) {
+        tr_store_rollback(w->st);
+        return false;
+    }
+    int64_t now_us = tr_clock_mono_us();
+    if (now_us >= w->said_us) {
+        tr_log_err(TR_LOG_ERROR, NULL, err);
+        w->said_us = now_us + SAY_US;
+    }
+    *err = (struct tr_err)TR_ERR_INIT;
+    (void)tr_fail(err, TR_E_RETRY, 0, "the database does not answer; try again in a moment");
+    return true;
+}
+
 /* What has ended is moved to the front of the batch; how many that are. The rest waits again. */
 static size_t run_batch(struct worker *w, struct op **batch, size_t n)
 {
     struct tr_err err = TR_ERR_INIT;
+    bool away = false;
     size_t ended = 0;
 
     if (n > 1 && batch[0]->lane != OP_READ && run_in_tx(w, batch, n, &err) >= 0) {
@@ -219,10 +250,21 @@ static size_t run_batch(struct worker *w, struct op **batch, size_t n)
         return n;
     }
     for (size_t i = 0; i < n; i++) {
-        if (run_one(w, batch[i]))
-            batch[ended++] = batch[i];
+        struct op *op = batch[i];
+        bool over = !away && run_one(w, op);
+
+        if (!away && !atomic_load(&w->alive))
+            away = is_away(w, &err);
+        op->away = away;
+        if (away) {
+            op->err = err;
+            op->result = err.code;
+            over = !op->must || is_stopping(w);
+        }
+        if (over)
+            batch[ended++] = op;
         else
-            add(w, batch[i], AGAIN);
+            add(w, op, AGAIN);
     }
     return ended;
 }
@@ -230,6 +272,7 @@ static size_t run_batch(struct worker *w, struct op **batch, size_t n)
 /* ---------------------------------------------------------------- the way back */
 
 struct finished {
+    struct storage *s;
     size_t n;
     struct op *ops[];
 };
@@ -238,6 +281,8 @@ static void call_done(void *arg)
 {
     struct finished *f = arg;
 
+    f->s->handed -= f->n;
+    f->s->returned += f->n;
     for (size_t i = 0; i < f->n; i++)
         f->ops[i]->done(f->ops[i]);
     free(f);
@@ -249,10 +294,11 @@ static void hand_back(struct worker *w, struct op **batch, size_t n)
 
     while (!(f = malloc(sizeof(*f) + n * sizeof(struct op *))))
         pause_ms(10);
+    f->s = w->s;
     f->n = n;
     for (size_t i = 0; i < n; i++)
         f->ops[i] = batch[i];
-    while (tr_loop_post(w->s->ctl->loop, call_done, f, NULL) == TR_E_LIMIT)
+    while (tr_loop_post(w->s->ctl->loop, call_done, f, NULL) < 0) /* full, or no memory now */
         pause_ms(1);
 }
 
@@ -266,7 +312,9 @@ static void *work(void *arg)
 
         if (n == 0)
             return NULL;
+        atomic_store(&w->since_us, tr_clock_mono_us());
         size_t ended = run_batch(w, batch, n);
+        atomic_store(&w->since_us, 0);
         if (ended > 0)
             hand_back(w, batch, ended);
     }
@@ -276,8 +324,10 @@ static void *work(void *arg)
 
 static int start_worker(struct storage *s, struct worker *w, struct tr_err *err)
 {
-    struct tr_store_conf conf = {
-        .url = s->ctl->conf.db, .worker_id = s->ctl->conf.controller_id, .reader = w == &s->reader};
+    struct tr_store_conf conf = {.url = s->ctl->conf.db,
+                                 .worker_id = s->ctl->conf.controller_id,
+                                 .reader = w == &s->reader,
+                                 .queue_flags = TQ_ONE_TRY};
 
     w->s = s;
     atomic_store(&w->alive, true);
@@ -293,21 +343,59 @@ static int start_worker(struct storage *s, struct worker *w, struct tr_err *err)
     if (r < 0)
         return r;
     int e = pthread_create(&w->thread, NULL, work, w);
-    return e ? tr_fail(err, TR_E_IO, e, "start a thread for the database") : 0;
+    if (e == 0)
+        return 0;
+    w->thread = 0;
+    return tr_fail(err, TR_E_IO, e, "start a thread for the database");
 }
 
-static void stop_worker(struct worker *w)
+static void tell(struct worker *w, bool *what)
 {
+    (void)pthread_mutex_lock(&w->lock);
+    *what = true;
+    (void)pthread_cond_signal(&w->some);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+static void end_worker(struct worker *w)
+{
+    if (!w->s) /* never begun */
+        return;
     if (w->thread) {
-        (void)pthread_mutex_lock(&w->lock);
-        w->stopping = true;
-        (void)pthread_cond_signal(&w->some);
-        (void)pthread_mutex_unlock(&w->lock);
+        tell(w, &w->ended);
         (void)pthread_join(w->thread, NULL);
     }
     tr_store_close(w->st);
     (void)pthread_cond_destroy(&w->some);
     (void)pthread_mutex_destroy(&w->lock);
+}
+
+/* A call of the database that never returns cannot be ended from outside. Nobody was told that it
+ * succeeded, so the process may end in the middle of it. */
+static void leave(void)
+{
+    tr_log(TR_LOG_ERROR, NULL, "the database has not answered for %d s; ended without it",
+           (int)(LEAVE_US / 1000000));
+    _exit(EXIT_FAILURE);
+}
+
+/* What comes back may have more to hand over: the threads end when nothing is under way. */
+static void drain(struct storage *s)
+{
+    int64_t until_us = tr_clock_mono_us() + LEAVE_US;
+
+    tell(&s->writer, &s->writer.stopping);
+    tell(&s->reader, &s->reader.stopping);
+    while (s->handed > 0) {
+        uint64_t before = s->returned;
+
+        (void)uv_run(tr_loop_uv(s->ctl->loop), UV_RUN_NOWAIT);
+        if (s->returned != before)
+            until_us = tr_clock_mono_us() + LEAVE_US;
+        else if (tr_clock_mono_us() > until_us)
+            leave();
+        pause_ms(1);
+    }
 }
 
 int storage_start(struct ctl *ctl, struct storage **ret, struct tr_err *err)
@@ -332,10 +420,10 @@ void storage_stop(struct storage *s)
 {
     if (!s)
         return;
-    stop_worker(&s->writer);
-    if (s->reader.s)
-        stop_worker(&s->reader);
-    (void)uv_run(tr_loop_uv(s->ctl->loop), UV_RUN_NOWAIT); /* the last done() */
+    if (s->writer.thread && s->reader.thread)
+        drain(s);
+    end_worker(&s->writer);
+    end_worker(&s->reader);
     free(s);
 }
 
@@ -344,6 +432,7 @@ void storage_do(struct storage *s, struct op *op)
     struct worker *w = op->lane == OP_READ ? &s->reader : &s->writer;
 
     op->ctl = s->ctl;
+    s->handed++;
     add(w, op, op->lane == OP_NORMAL ? NORMAL : URGENT);
 }
 
@@ -355,7 +444,14 @@ size_t storage_waiting(struct storage *s)
     return n;
 }
 
+static bool answers(struct worker *w)
+{
+    int64_t since_us = atomic_load(&w->since_us);
+
+    return atomic_load(&w->alive) && (since_us == 0 || tr_clock_mono_us() - since_us < STUCK_US);
+}
+
 bool storage_alive(struct storage *s)
 {
-    return atomic_load(&s->writer.alive) && atomic_load(&s->reader.alive);
+    return answers(&s->writer) && answers(&s->reader);
 }

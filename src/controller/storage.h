@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "store/store.h"
 
 struct ctl;
@@ -44,14 +45,25 @@ struct op {
     bool must;  /* tried again until it succeeds or the controller stops */
     bool alone; /* makes its own transactions */
     int result;
+    bool away; /* the reason: the database does not answer */
     struct tr_err err;
 };
 
 int storage_start(struct ctl *ctl, struct storage **ret, struct tr_err *err);
-/* Does what was handed over, then ends the threads. done() of the last ones is called by this. */
+/* Does what was handed over, and what their done() hand over, then ends the threads. Turns the loop
+ * for it; timers that would begin something new have to be stopped before. Ends the process when
+ * the database does not answer. */
 void storage_stop(struct storage *s);
 
 void storage_do(struct storage *s, struct op *op);
+
+/* A failure of what happens again by itself, for the log; that the database is away stands there.
+ */
+static inline void storage_warn(const struct op *op)
+{
+    if (!op->away)
+        tr_log_err(TR_LOG_WARN, NULL, &op->err);
+}
 
 /* How many wait: for /metrics and for saying no in time. */
 size_t storage_waiting(struct storage *s);

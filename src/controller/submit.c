@@ -42,8 +42,10 @@ static int tell(struct tr_store *st, const struct submit_op *o, const char *stat
 static int make_item(const struct spec *s, int64_t generation, struct tq_item *ret, char **ret_text,
                      struct tr_err *err)
 {
-    struct job_note n = {
-        .generation = generation, .heavy = strcmp(s->class, "heavy") == 0, .run = s->run};
+    struct job_note n = {.generation = generation,
+                         .heavy = strcmp(s->class, "heavy") == 0,
+                         .run = s->run,
+                         .own_lang = s->own_lang};
     const char *code = strstr(s->task, "\"code\"");
 
     (void)snprintf(n.submit_id, sizeof(n.submit_id), "%s", s->submit_id);

@@ -224,14 +224,10 @@ bool compare_float(struct pair *p)
     for (;;) {
         if (!same_space(p))
             return false;
-        int a = tr_stream_peek(&p->got), b = tr_stream_peek(&p->want);
+        bool same;
 
-        if (a < 0 && b < 0)
-            return true;
-        if (a < 0)
-            return differ(p, "the output ends too early");
-        if (b < 0)
-            return differ(p, "the output goes on after the answer");
+        if (at_end(p, &same))
+            return same;
         if (!same_word(p))
             return false;
     }

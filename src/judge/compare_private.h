@@ -43,4 +43,18 @@ static inline bool differ(struct pair *p, const char *why)
     return false;
 }
 
+/* Both texts are at their end, or one is and that is the difference: *ret_same tells which. */
+static inline bool at_end(struct pair *p, bool *ret_same)
+{
+    int a = tr_stream_peek(&p->got), b = tr_stream_peek(&p->want);
+
+    if (a >= 0 && b >= 0)
+        return false;
+    *ret_same = a < 0 && b < 0;
+    if (!*ret_same)
+        (void)differ(p,
+                     a < 0 ? "the output ends too early" : "the output goes on after the answer");
+    return true;
+}
+
 #endif

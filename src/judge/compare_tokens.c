@@ -61,14 +61,10 @@ bool compare_tokens(struct pair *p)
     for (;;) {
         (void)skip_space(&p->got);
         (void)skip_space(&p->want);
-        int a = tr_stream_peek(&p->got), b = tr_stream_peek(&p->want);
+        bool same;
 
-        if (a < 0 && b < 0)
-            return true;
-        if (a < 0)
-            return differ(p, "the output ends too early");
-        if (b < 0)
-            return differ(p, "the output goes on after the answer");
+        if (at_end(p, &same))
+            return same;
         if (!same_word(p))
             return false;
     }
@@ -80,14 +76,10 @@ bool compare_token_lines(struct pair *p)
 
     for (;;) {
         bool a_new = skip_space(&p->got), b_new = skip_space(&p->want);
-        int a = tr_stream_peek(&p->got), b = tr_stream_peek(&p->want);
+        bool same;
 
-        if (a < 0 && b < 0)
-            return true;
-        if (a < 0)
-            return differ(p, "the output ends too early");
-        if (b < 0)
-            return differ(p, "the output goes on after the answer");
+        if (at_end(p, &same))
+            return same;
         if (!first && a_new != b_new)
             return differ(p, a_new ? "a new line instead of a blank"
                                    : "a blank instead of a new line");

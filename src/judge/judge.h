@@ -13,6 +13,7 @@
 #define JUDGE_JUDGE_H
 
 #include "base/arena.h"
+#include "codec/task.h"
 #include "judge/lang.h"
 #include "model/problem.h"
 #include "model/score.h"
@@ -103,6 +104,10 @@ struct tr_outcome {
 /* Everything in *ret lives in the arena. */
 int tr_judge_run(struct tr_judge *j, const struct tr_job *job, struct tr_arena *arena,
                  struct tr_outcome *ret, struct tr_err *err);
+
+/* What the codec needs to tell it, as of now. */
+struct tr_result_view tr_outcome_view(const struct tr_outcome *o, const char *submit_id,
+                                      const struct tr_problem *problem, const struct tr_lang *lang);
 
 /* Precompile the standard headers of a language that has them; 1 when made now, 0 when there was
  * nothing to do. */

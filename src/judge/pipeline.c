@@ -151,3 +151,21 @@ int tr_judge_run(struct tr_judge *j, const struct tr_job *job, struct tr_arena *
     *ret = o;
     return 0;
 }
+
+struct tr_result_view tr_outcome_view(const struct tr_outcome *o, const char *submit_id,
+                                      const struct tr_problem *problem, const struct tr_lang *lang)
+{
+    return (struct tr_result_view){
+        .submit_id = submit_id,
+        .problem = problem,
+        .lang = lang,
+        .limits = &o->limits,
+        .cases = o->cases,
+        .groups = o->cases ? o->groups : NULL,
+        .score = &o->score,
+        .compile = &o->compile,
+        .fault = o->fault,
+        .finished_us = tr_clock_real_us(),
+        .judged_us = o->judged_us,
+    };
+}

@@ -48,6 +48,7 @@ struct tr_ws {
     struct tr_ws_net *net;
     struct tr_ws_events events;
     struct lws *wsi; /* NULL before and after */
+    bool open;       /* the upgrade was answered */
     struct tr_url url;
     char path[128];
     struct tr_buf in;
@@ -241,7 +242,7 @@ void tr_ws_close(struct tr_ws *w, int code)
     if (w->close_with)
         return;
     w->close_with = code;
-    if (w->wsi)
+    if (w->wsi && w->open) /* else on_open() does it */
         (void)lws_callback_on_writable(w->wsi);
 }
 
@@ -327,6 +328,18 @@ static void on_peer_close(struct tr_ws *w, const unsigned char *in, size_t len)
                    len > 2 ? ": " : "", (int)(len - 2), (const char *)in + 2);
 }
 
+static int on_open(struct tr_ws *w, struct lws *wsi)
+{
+    w->open = true;
+    w->events.opened(w->events.arg);
+    w = lws_get_opaque_user_data(wsi); /* the event may have freed it */
+    if (!w)
+        return -1;
+    if (w->close_with)
+        (void)lws_callback_on_writable(wsi);
+    return 0;
+}
+
 static void on_end(struct tr_ws *w, struct lws *wsi)
 {
     lws_set_opaque_user_data(wsi, NULL);
@@ -350,8 +363,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
                    : 0;
     switch ((int)reason) {
     case LWS_CALLBACK_CLIENT_ESTABLISHED:
-        w->events.opened(w->events.arg);
-        return 0;
+        return on_open(w, wsi);
     case LWS_CALLBACK_CLIENT_RECEIVE:
         return on_bytes(w, wsi, in, len);
     case LWS_CALLBACK_CLIENT_WRITEABLE:

@@ -57,7 +57,7 @@ int tr_ws_connect(struct tr_ws_net *n, const struct tr_ws_target *target,
  * too slowly. */
 int tr_ws_send(struct tr_ws *w, const char *bytes, size_t len, struct tr_err *err);
 
-/* Close with a code after what is queued was sent; closed() follows. */
+/* Close with a code after what is queued was sent, or as soon as it is open; closed() follows. */
 void tr_ws_close(struct tr_ws *w, int code);
 
 /* Forget it now; no event comes any more. NULL is fine. */

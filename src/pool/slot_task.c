@@ -72,19 +72,7 @@ static int say_fault(struct work *w, const struct tr_err *why, struct tr_err *er
 
 static int say_result(struct work *w, const struct tr_outcome *o, struct tr_err *err)
 {
-    struct tr_result_view v = {
-        .submit_id = w->task.submit_id,
-        .problem = &w->problem,
-        .lang = &w->lang,
-        .limits = &o->limits,
-        .cases = o->cases,
-        .groups = o->cases ? o->groups : NULL,
-        .score = &o->score,
-        .compile = &o->compile,
-        .fault = o->fault,
-        .finished_us = tr_clock_real_us(),
-        .judged_us = o->judged_us,
-    };
+    struct tr_result_view v = tr_outcome_view(o, w->task.submit_id, &w->problem, &w->lang);
     TR_CLEANUP(tr_json_unrefp) json_t *j = tr_result_json(&v);
     tr_autofree char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
 

@@ -192,6 +192,7 @@ static int apply_opts(tq *q, const struct tq_opts *o, struct tr_err *err)
 {
     q->drv = o->driver;
     q->flags = o->flags;
+    q->tries = o->flags & TQ_ONE_TRY ? 1 : 0;
     q->blobs = o->blobs;
     q->hooks = o->hooks;
     q->max_payload = o->max_payload ? o->max_payload : (size_t)4 << 20;

@@ -19,7 +19,8 @@
 #include "source/ws_private.h"
 
 enum {
-    LEAVE_US = 60 * 1000 * 1000 /* for outcomes that no controller takes; then they are given up */
+    LEAVE_US = 60 * 1000 * 1000, /* for outcomes that no controller takes; then they are given up */
+    GOODBYE_US = 2 * 1000 * 1000 /* for the closing handshake of a judge that has nothing left */
 };
 
 static void lost(struct tr_ws_source *s, const char *why);
@@ -184,12 +185,14 @@ void tr_ws_check_left_(struct tr_ws_source *s)
     }
     if (s->ntasks > 0)
         return;
-    if (s->state == WS_LIVE) {
-        tr_ws_close(s->ws, 1000); /* closed() ends it */
+    if (!s->ws) { /* nobody there to say good-bye to */
+        end(s);
         return;
     }
-    tr_ws_free(TR_TAKE(s->ws)); /* nobody there to say good-bye to */
-    end(s);
+    tr_ws_close(s->ws, 1000); /* also before a greeting; closed() ends it, or the time is up */
+    int64_t by = tr_clock_mono_us() + GOODBYE_US;
+    s->leave_by = s->leave_by && s->leave_by < by ? s->leave_by : by;
+    tr_ws_arm_(s);
 }
 
 void tr_ws_source_leave(struct tr_ws_source *s, bool now)

@@ -31,6 +31,7 @@ struct tr_store {
     bool in_tx;
     bool reader;
     bool broken; /* a reader's connection failed */
+    int tries;   /* of what fails for now */
     char worker_id[TR_STORE_NAME_MAX + 1];
     char owner[TR_STORE_NAME_MAX + 32]; /* worker_id and a number drawn at open: two workers of one
                                          name are two owners */

@@ -112,6 +112,7 @@ int tr_store_open(const struct tr_store_conf *conf, struct tr_store **ret, struc
     name_owner(st, conf->worker_id);
     st->driver = driver;
     st->reader = conf->reader;
+    st->tries = conf->queue_flags & TQ_ONE_TRY ? 1 : TRIES_MAX;
     st->sql = !strcmp(driver->backend, "postgres") ? ts_sql_postgres
               : !strcmp(driver->backend, "mysql")  ? ts_sql_mysql
                                                    : ts_sql_sqlite;
@@ -231,6 +232,9 @@ static int read_once(struct tr_store *st, ts_op op, void *arg, struct tr_err *er
         if (r < 0)
             return r;
         tr_store_rollback(st);
+        st->tx = tq_connection(st->q);
+        if (!st->tx.conn)
+            return tr_fail(err, TR_E_RETRY, 0, "the connection to the database was lost");
     }
     int r = op(st, arg, err);
     st->broken = r == TR_E_UNSURE;
@@ -249,7 +253,7 @@ int ts_run(struct tr_store *st, ts_op op, void *arg, struct tr_err *err)
         /* UNSURE too: every operation finds out by itself that it has happened already. */
         bool again =
             r == TR_E_ABORT || r == TR_E_BUSY || r == TR_E_UNSURE || tr_err_class(r) == TR_E_RETRY;
-        if (!again || attempt + 1 == TRIES_MAX)
+        if (!again || attempt + 1 == st->tries)
             break;
         pause_before(attempt);
     }

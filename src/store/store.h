@@ -49,7 +49,7 @@ struct tr_store_conf {
     const char *worker_id; /* who starts runs; NULL: host name and pid */
     unsigned queue_flags;  /* enum tq_flags of the queue on the same connection */
     int64_t timeout_us;    /* connecting and locks; 0: 5 s */
-    bool reader;           /* only reads, and each statement alone: never waits for a writer */
+    bool reader; /* only reads, each statement alone: on SQLite never waits for a writer */
 };
 
 /* The driver for a URL, of those that this build has; NULL and a sentence otherwise. */

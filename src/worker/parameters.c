@@ -45,7 +45,8 @@ static double calibrate(void)
     return (double)REFERENCE_US / (double)(best_us > 0 ? best_us : 1);
 }
 
-static json_t *languages(struct tr_judge *judge)
+/* `why` is what the first language that does not work says. */
+static json_t *languages(struct tr_judge *judge, struct tr_err *why)
 {
     const struct tr_langs *langs = tr_judge_langs(judge);
     json_t *list = json_array();
@@ -53,7 +54,8 @@ static json_t *languages(struct tr_judge *judge)
     for (size_t i = 0; i < langs->count; i++) {
         char version[VERSION_MAX] = "";
 
-        if (tr_judge_version(judge, &langs->list[i], version, sizeof(version), NULL) < 0)
+        if (tr_judge_version(judge, &langs->list[i], version, sizeof(version),
+                             why->code ? NULL : why) < 0)
             continue;
         (void)json_array_append_new(
             list, json_pack("{s:s, s:o}", "slug", langs->list[i].slug, "version",
@@ -80,16 +82,17 @@ int worker_parameters(const struct tr_judge_options *options, json_t *weak, json
                       struct tr_err *err)
 {
     TR_CLEANUP(tr_judge_closep) struct tr_judge *judge = NULL;
+    struct tr_err why = TR_ERR_INIT;
     struct sysinfo info = {0};
     int r = tr_judge_open(options, &judge, err);
 
     if (r < 0)
         return r;
-    json_t *list = languages(judge);
+    json_t *list = languages(judge, &why);
     if (json_array_size(list) == 0) {
         json_decref(list);
         return tr_fail(err, TR_E_UNSUPPORTED, 0,
-                       "no language works here: 'tribunal lang list' says why");
+                       "no language works here (%.150s): see 'tribunal lang list'", why.msg);
     }
     (void)sysinfo(&info);
     *ret = json_pack("{s:o, s:i, s:I, s:f, s:{s:o}}", "languages", list, "cores", get_nprocs(),

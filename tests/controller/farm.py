@@ -74,8 +74,8 @@ class Farm:
         self.db = db or f"sqlite:{self.folder}/data/tribunal.db"
         self.heartbeat, self.grace = heartbeat, grace
         self.problems = ROOT / "examples/problems"  # not to be written to
-        self.environment = dict(os.environ, TRIBUNAL_BOX=str(BUILD / "src/boxd/tribunal-box"),
-                                XDG_CACHE_HOME=str(self.folder / "cache"))
+        self.environment = {"TRIBUNAL_BOX": str(BUILD / "src/boxd/tribunal-box"), **os.environ,
+                            "XDG_CACHE_HOME": str(self.folder / "cache")}
         self.processes = []
         self.ports = []
         self.key = None

@@ -4,9 +4,13 @@ The judge is the real one with nothing behind it (tests/drivers/ws_judge.c); the
 script, because these promises are about controllers that break off, lie or come back changed.
 """
 
+import base64
+import hashlib
 import os
 import pathlib
+import re
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -222,9 +226,39 @@ def test_a_judge_without_tasks_and_controller_leaves_at_once(controller, judge):
     process = judge()
     s = controller.next_judge()  # connected, and never greeted
     process.send_signal(signal.SIGTERM)
+    assert s.heard_close() == 1000
     assert exit_of(process) == (0, "ended in order")
-    # It drops the line; a busy machine also saw 1000. Before a greeting neither means anything.
-    assert s.heard_close() in (1000, 1006)
+
+
+def test_a_leaving_judge_waits_only_shortly_for_a_controller_that_never_answers(judge):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        process = judge(f"ws://127.0.0.1:{silent.getsockname()[1]}")
+        line, _ = silent.accept()
+        with line:
+            assert line.recv(3) == b"GET"
+            process.send_signal(signal.SIGTERM)
+            assert exit_of(process) == (0, "ended in order")
+
+
+def test_a_leaving_judge_closes_also_what_was_not_open_yet(judge):
+    with socket.create_server(("127.0.0.1", 0)) as late:
+        process = judge(f"ws://127.0.0.1:{late.getsockname()[1]}")
+        line, _ = late.accept()
+        with line:
+            request = b""
+            while b"\r\n\r\n" not in request:
+                request += line.recv(4096)
+            process.send_signal(signal.SIGTERM)
+            key = re.search(rb"(?i)sec-websocket-key: *(\S+)", request)[1]
+            accept = hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
+            line.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                         b"Connection: Upgrade\r\nSec-WebSocket-Protocol: tribunal.judge.v1\r\n"
+                         b"Sec-WebSocket-Accept: " + base64.b64encode(accept) + b"\r\n\r\n")
+            frame = line.recv(64)
+            mask, masked = frame[2:6], frame[6:8]
+            assert frame[:2] == b"\x88\x82", "a masked closing frame with a code"
+            assert int.from_bytes(bytes(a ^ b for a, b in zip(masked, mask)), "big") == 1000
+        assert exit_of(process) == (0, "ended in order")
 
 
 def test_the_next_controller_is_tried_when_one_is_gone(controller, judge):

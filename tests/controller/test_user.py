@@ -11,6 +11,7 @@ from controller.farm import ROOT, WORKER, Farm
 from controller.test_chaos import verify_rows
 from controller.test_sql_judge import enqueue, migrated, task
 from harness import wait_until
+from harness.needs import missing
 
 CPP = "#include <iostream>\nint main() { long a, b; std::cin >> a >> b; std::cout << a + b << '\\n'; }\n"
 
@@ -34,9 +35,7 @@ def about(pid):
 @pytest.fixture
 def farm(postgres, fresh_db):
     if os.geteuid() != 0:
-        if os.environ.get("TRIBUNAL_MUST_WORK") == "1":
-            pytest.fail("this must run as root")
-        pytest.skip("ONLY ROOT CAN BECOME SOMEBODY ELSE")
+        missing("only root can become somebody else")
     with Farm(db=fresh_db(postgres)) as one:
         one.folder.chmod(0o755)
         migrated(one)

@@ -34,7 +34,8 @@ class CommitEater:
                                      daemon=True).start()
 
     def _to_be_eaten(self, data):
-        if b"COMMIT" not in data:
+        # PostgreSQL ends its text with a NUL, MySQL with the packet; BEGIN says READ COMMITTED.
+        if b"COMMIT\0" not in data and not data.endswith(b"COMMIT"):
             return False
         with self._lock:
             self._seen += 1
