@@ -389,7 +389,7 @@ static void drain(struct storage *s)
     while (s->handed > 0) {
         uint64_t before = s->returned;
 
-        (void)uv_run(tr_loop_uv(s->ctl->loop), UV_RUN_NOWAIT);
+        tr_loop_turn(s->ctl->loop);
         if (s->returned != before)
             until_us = tr_clock_mono_us() + LEAVE_US;
         else if (tr_clock_mono_us() > until_us)

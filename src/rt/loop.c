@@ -122,6 +122,13 @@ void tr_loop_stop(struct tr_loop *l)
     uv_stop(&l->uv);
 }
 
+void tr_loop_turn(struct tr_loop *l)
+{
+    uv_ref((uv_handle_t *)&l->wake); /* libuv looks at nothing when nothing keeps it alive */
+    (void)uv_run(&l->uv, UV_RUN_NOWAIT);
+    uv_unref((uv_handle_t *)&l->wake);
+}
+
 static void on_signal(uv_signal_t *h, int signum)
 {
     struct tr_loop *l = h->data;

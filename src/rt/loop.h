@@ -26,6 +26,8 @@ uv_loop_t *tr_loop_uv(struct tr_loop *l);
 /* Runs until tr_loop_stop() or nothing is left to wait for. */
 void tr_loop_run(struct tr_loop *l);
 void tr_loop_stop(struct tr_loop *l);
+/* One turn without waiting. What was posted is run, also when nothing else is left in the loop. */
+void tr_loop_turn(struct tr_loop *l);
 
 /* Call `fn` on SIGTERM and SIGINT with how many came so far: the first asks for a drain, the second
  * for an end now. */

@@ -94,6 +94,25 @@ static void stop_signals_are_counted(void **state)
     tr_loop_free(l);
 }
 
+static void count(void *arg)
+{
+    (*(int *)arg)++;
+}
+
+static void a_turn_runs_what_was_posted_and_nothing_else_is_left(void **state)
+{
+    struct tr_loop *l = NULL;
+    int seen = 0;
+
+    assert_int_equal(tr_loop_new(&l, NULL), 0);
+    tr_loop_turn(l);
+    assert_int_equal(seen, 0);
+    assert_int_equal(tr_loop_post(l, count, &seen, NULL), 0);
+    tr_loop_turn(l);
+    assert_int_equal(seen, 1);
+    tr_loop_free(l);
+}
+
 static void nothing(void *arg)
 {
 }
@@ -114,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(posts_of_many_threads_arrive_once_and_in_order),
         cmocka_unit_test(stop_signals_are_counted),
+        cmocka_unit_test(a_turn_runs_what_was_posted_and_nothing_else_is_left),
         cmocka_unit_test(the_inbox_has_a_ceiling),
     };
     return RUN(tests);
