@@ -158,7 +158,7 @@ static int cmd_warm(int argc, char **argv)
             continue;
         int r = tr_judge_warm(s.judge, lang, &err);
         if (r == TR_E_UNSUPPORTED)
-            (void)printf("%-8s not usable here\n", lang->slug);
+            (void)printf("%-8s %s\n", lang->slug, err.msg);
         else if (r < 0)
             return cli_fail(&run, &err);
         else

@@ -30,7 +30,9 @@
 #include "cli/serve_children.h"
 
 enum {
-    START_US = 20000000
+    START_US = 20000000,
+    STARTS = 3,         /* a second apart */
+    ANSWER_US = 1000000 /* whoever has the port instead of us may never say a word */
 };
 
 struct options {
@@ -225,6 +227,18 @@ static int prepare(struct serve *s, struct tr_err *err)
     return r < 0 ? r : copy_examples(s, err);
 }
 
+/* Judges may be a package of their own. */
+static int need_worker(struct serve *s, struct tr_err *err)
+{
+    const char *path = program(s, "tribunal-worker", "worker");
+
+    if (s->o.judges == 0 || (path && access(path, X_OK) == 0))
+        return 0;
+    return tr_fail(err, TR_E_USAGE, 0,
+                   "there is no tribunal-worker beside this program: install it (Debian: apt "
+                   "install tribunal-worker), or take judges of other machines only (--judges 0)");
+}
+
 /* ---------------------------------------------------------------- what runs */
 
 static void plan_controller(struct serve *s)
@@ -285,8 +299,9 @@ static bool answers(struct serve *s)
 {
     struct api a;
     json_t *j = NULL;
-    bool yes = api_open(&a, &(struct api_options){.server = s->url, .key = s->key}, NULL) >= 0 &&
-               api_ask(&a, "GET", "/api/v1/whoami", NULL, &j, NULL) >= 0;
+    const struct api_options o = {.server = s->url, .key = s->key, .timeout_us = ANSWER_US};
+    bool yes =
+        api_open(&a, &o, NULL) >= 0 && api_ask(&a, "GET", "/api/v1/whoami", NULL, &j, NULL) >= 0;
 
     json_decref(j);
     api_close(&a);
@@ -295,6 +310,8 @@ static bool answers(struct serve *s)
 
 static void greet(const struct serve *s)
 {
+    bool here = strncmp(s->o.listen, "127.", 4) == 0 || strncmp(s->o.listen, "[::1]:", 6) == 0;
+
     (void)printf("\ntribunal serve: ready\n"
                  "  web      %s/#key=%s\n"
                  "  api      %s/api/v1/openapi.json\n"
@@ -303,11 +320,19 @@ static void greet(const struct serve *s)
                  "-d '{\"problem\":\"a-plus-b\",\"language\":\"python3\",\"code\":"
                  "\"a,b=map(int,input().split());print(a+b)\"}'\n"
                  "  or       tribunal submit FILE -p a-plus-b --server %s --key-file %s/admin.key\n"
-                 "  more     on another machine: tribunal-worker --controller ws://THIS-HOST:PORT "
+                 "  more     %son another machine: tribunal-worker --controller ws://THIS-HOST%s "
                  "--key-file judge.key\n"
                  "Ctrl-C stops it.\n\n",
-                 s->url, s->key, s->url, s->o.data, s->url, s->key, s->url, s->o.data);
+                 s->url, s->key, s->url, s->o.data, s->url, s->key, s->url, s->o.data,
+                 here ? "with --listen 0.0.0.0:PORT here, " : "", strrchr(s->url, ':'));
     (void)fflush(stdout);
+}
+
+/* Before it has answered once: a wrong option stays wrong, and a port that others have is theirs.
+ * A controller of ours that was just killed frees the port in a moment. */
+static bool hopeless(const struct child *controller)
+{
+    return controller->ends >= STARTS || (controller->ends && controller->code == CLI_USAGE);
 }
 
 static int run(struct serve *s)
@@ -328,14 +353,20 @@ static int run(struct serve *s)
         if (n == SIGINT || n == SIGTERM)
             break;
         children_reap(&s->children, false);
-        if (!greeted && answers(s)) {
+        /* where ours is not running, whoever answers there is somebody else */
+        if (!greeted && s->children.list[0].pid > 0 && answers(s)) {
             greet(s);
             greeted = true;
         }
-        if (!greeted && tr_clock_mono_us() > until) {
-            (void)fprintf(stderr, "tribunal serve: the controller does not answer on %s\n", s->url);
+        bool no_start = !greeted && hopeless(&s->children.list[0]);
+        if (no_start || (!greeted && tr_clock_mono_us() > until)) {
+            (void)fprintf(stderr,
+                          no_start ? "tribunal serve: the controller could not be started on %s; "
+                                     "its reason is above\n"
+                                   : "tribunal serve: the controller does not answer on %s\n",
+                          s->url);
             children_stop(&s->children, &set);
-            return CLI_FAULT;
+            return no_start && s->children.list[0].code == CLI_USAGE ? CLI_USAGE : CLI_FAULT;
         }
     }
     children_stop(&s->children, &set);
@@ -363,7 +394,9 @@ int cmd_serve(int argc, char **argv)
     tr_arena_init(&s.arena, 1024 * 1024);
     find_folder(&s);
     s.url = url_of(&s);
-    int r = prepare(&s, &err);
+    int r = need_worker(&s, &err);
+    if (r >= 0)
+        r = prepare(&s, &err);
     if (r >= 0) {
         plan(&s);
         code = run(&s);

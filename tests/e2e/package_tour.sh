@@ -38,7 +38,7 @@ say join systemctl start tribunal-worker
 say status systemctl show -P StatusText tribunal-worker
 say judged submit sum.py
 say compiled submit sum.c
-say delegated sh -c "ls -d $unit/tribunal-[0-9]*-[0-9]*/init; ls -d /sys/fs/cgroup/tribunal-box"
+say delegated sh -c "ls -d $unit/tribunal-[0-9]*-[0-9]*/init; find /sys/fs/cgroup/tribunal-box -mindepth 1 -type d"
 kill -9 "$(systemctl show -P MainPID tribunald)" "$(systemctl show -P MainPID tribunal-worker)"
 say killed-controller until_restarted tribunald 1
 say killed-judge until_restarted tribunal-worker 1
