@@ -425,7 +425,7 @@ def test_a_backend_names_its_key_in_the_first_frame(server):
     assert wrong.closed().code == 4001
 
 
-def test_two_controllers_share_one_database(own, judges, postgres, fresh_db):
+def test_two_controllers_share_one_database(postgres, fresh_db, own, judges):
     url = fresh_db(postgres)
     first = own("--heartbeat", "500ms", db=url)
     second = own("--heartbeat", "500ms", db=url)
