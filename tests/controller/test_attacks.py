@@ -33,9 +33,14 @@ def raw(server, head, body=b"", until=(THE_END,), timeout=10):
         came = b""
         while not any(text in came for text in until) and (piece := conn.recv(65536)):
             came += piece
-        conn.shutdown(socket.SHUT_WR)
-        while piece := conn.recv(65536):
-            came += piece
+        try:
+            conn.shutdown(socket.SHUT_WR)
+            while piece := conn.recv(65536):
+                came += piece
+        except TimeoutError:
+            raise
+        except OSError:  # reset: it had closed on what we had still sent
+            pass
         return came
 
 
