@@ -2,9 +2,9 @@
  *
  * box/cgroup.h - what a control group does for a box, whichever kind this host has.
  *
- * One driver is chosen by trying (cgroup_find.c). The helper makes the groups of a container and opens
- * their files; the first process inherits the descriptors and uses them around each run, so no path
- * of /sys exists inside.
+ * One driver is chosen by trying (cgroup_find.c). The helper makes the groups of a container and
+ * opens their files; the first process inherits the descriptors and uses them around each run, so
+ * no path of /sys exists inside.
  */
 #ifndef BOX_CGROUP_H
 #define BOX_CGROUP_H

@@ -18,8 +18,8 @@ enum {
 
 int api_open(struct api *a, const struct api_options *o, struct tr_err *err)
 {
-    const struct tr_http_conf conf = {
-        .stall_us = 90000000, .timeout_us = 90000000, .ca_file = o->ca};
+    int64_t us = o->timeout_us ? o->timeout_us : 90000000;
+    const struct tr_http_conf conf = {.stall_us = us, .timeout_us = us, .ca_file = o->ca};
 
     *a = (struct api){.server = o->server};
     if (strncmp(o->server, "http://", 7) != 0 && strncmp(o->server, "https://", 8) != 0)
@@ -32,13 +32,32 @@ int api_open(struct api *a, const struct api_options *o, struct tr_err *err)
     return tr_http_new(&conf, &a->http, err);
 }
 
+/* The key that `tribunal serve` left in this folder is for the server on this machine, and for
+ * nobody else: whoever gets it is admin here. */
+static bool is_here(const char *server)
+{
+    const char *host = strstr(server, "://");
+    size_t n;
+
+    if (!host)
+        return false;
+    host += 3;
+    n = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?#@");
+    if (host[n] == '@')
+        return false;
+    return (n == 9 && strncmp(host, "127.0.0.1", n) == 0) ||
+           (n == 9 && strncmp(host, "localhost", n) == 0) ||
+           (n == 5 && strncmp(host, "[::1]", n) == 0);
+}
+
 int api_open_by(struct api *a, const struct api_options *o, struct tr_err *err)
 {
     TR_CLEANUP(tr_buf_done) struct tr_buf found;
     struct api_options with = *o;
 
     tr_buf_init(&found, 4096);
-    if (!o->key && tr_fs_read_file("tribunal-data/admin.key", &found, NULL) >= 0)
+    if (!o->key && is_here(o->server) &&
+        tr_fs_read_file("tribunal-data/admin.key", &found, NULL) >= 0)
         with.key = found.data;
     return api_open(a, &with, err);
 }
@@ -62,6 +81,10 @@ static int refused(const struct api *a, const struct tr_http_reply *reply, struc
 {
     TR_CLEANUP(tr_json_unrefp) json_t *j = json_loadb(reply->problem, reply->problem_len, 0, NULL);
     const char *said = json_string_value(json_object_get(json_object_get(j, "error"), "message"));
+
+    if (reply->status == 401) /* its sentence is for those who write requests */
+        said = "the key is missing, unknown or revoked; give one with --key-file FILE or --key KEY "
+               "('tribunal keys new' makes one)";
     int code = reply->status == 401 || reply->status == 403 ? TR_E_DENIED
                : reply->status == 404                       ? TR_E_NOTFOUND
                : tr_http_status_is_passing(reply->status)   ? TR_E_RETRY

@@ -15,6 +15,7 @@
  * rows. */
 struct api_options {
     const char *server, *key, *ca;
+    int64_t timeout_us; /* of one exchange; 0: 90 s, for those that wait for a verdict */
 };
 
 #define API_ITEM_SERVER                                                                            \
@@ -26,7 +27,8 @@ struct api_options {
     {                                                                                              \
         .name = "key", .type = TR_CONF_STRING, .at = offsetof(struct options, api.key),            \
         .unit = "KEY", .flags = TR_CONF_SECRET,                                                    \
-        .doc = "API key" whose_ "; default: tribunal-data/admin.key, when there is one"            \
+        .doc = "API key" whose_ "; default, for a server on this machine: "                        \
+               "tribunal-data/admin.key, when there is one"                                        \
     }
 #define API_ITEM_CA                                                                                \
     {                                                                                              \
@@ -42,7 +44,8 @@ struct api {
 
 /* Without a key the server may let us in all the same. The texts must outlive `a`. */
 int api_open(struct api *a, const struct api_options *o, struct tr_err *err);
-/* The same, where no key is given with the one that `tribunal serve` left in this folder. */
+/* The same; where no key is given and the server is on this machine, with the one that `tribunal
+ * serve` left in this folder. */
 int api_open_by(struct api *a, const struct api_options *o, struct tr_err *err);
 void api_close(struct api *a);
 

@@ -30,7 +30,9 @@
 #include "cli/serve_children.h"
 
 enum {
-    START_US = 20000000
+    START_US = 20000000,
+    STARTS = 3,         /* a second apart */
+    ANSWER_US = 1000000 /* whoever has the port instead of us may never say a word */
 };
 
 struct options {
@@ -297,8 +299,9 @@ static bool answers(struct serve *s)
 {
     struct api a;
     json_t *j = NULL;
-    bool yes = api_open(&a, &(struct api_options){.server = s->url, .key = s->key}, NULL) >= 0 &&
-               api_ask(&a, "GET", "/api/v1/whoami", NULL, &j, NULL) >= 0;
+    const struct api_options o = {.server = s->url, .key = s->key, .timeout_us = ANSWER_US};
+    bool yes =
+        api_open(&a, &o, NULL) >= 0 && api_ask(&a, "GET", "/api/v1/whoami", NULL, &j, NULL) >= 0;
 
     json_decref(j);
     api_close(&a);
@@ -325,6 +328,13 @@ static void greet(const struct serve *s)
     (void)fflush(stdout);
 }
 
+/* Before it has answered once: a wrong option stays wrong, and a port that others have is theirs.
+ * A controller of ours that was just killed frees the port in a moment. */
+static bool hopeless(const struct child *controller)
+{
+    return controller->ends >= STARTS || (controller->ends && controller->code == CLI_USAGE);
+}
+
 static int run(struct serve *s)
 {
     sigset_t set;
@@ -343,14 +353,20 @@ static int run(struct serve *s)
         if (n == SIGINT || n == SIGTERM)
             break;
         children_reap(&s->children, false);
-        if (!greeted && answers(s)) {
+        /* where ours is not running, whoever answers there is somebody else */
+        if (!greeted && s->children.list[0].pid > 0 && answers(s)) {
             greet(s);
             greeted = true;
         }
-        if (!greeted && tr_clock_mono_us() > until) {
-            (void)fprintf(stderr, "tribunal serve: the controller does not answer on %s\n", s->url);
+        bool no_start = !greeted && hopeless(&s->children.list[0]);
+        if (no_start || (!greeted && tr_clock_mono_us() > until)) {
+            (void)fprintf(stderr,
+                          no_start ? "tribunal serve: the controller could not be started on %s; "
+                                     "its reason is above\n"
+                                   : "tribunal serve: the controller does not answer on %s\n",
+                          s->url);
             children_stop(&s->children, &set);
-            return CLI_FAULT;
+            return no_start && s->children.list[0].code == CLI_USAGE ? CLI_USAGE : CLI_FAULT;
         }
     }
     children_stop(&s->children, &set);

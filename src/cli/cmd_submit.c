@@ -201,8 +201,7 @@ static int submit(const struct options *o, const char *file, struct api *a, int 
         r = tr_fail(err, TR_E_USAGE, 0, "'%.128s' is not UTF-8 text", file);
     tr_arena_done(&arena);
     if (r >= 0)
-        r = api_ask(a, "POST", o->wait ? "/api/v1/submissions?wait=20" : "/api/v1/submissions",
-                    body, &row, err);
+        r = api_ask(a, "POST", "/api/v1/submissions", body, &row, err);
     tr_autofree char *id = r < 0 ? NULL : strdup(tr_json_word(row, "submit_id"));
     if (r >= 0 && o->wait && id)
         r = follow(a, id, o->json, &row, err);

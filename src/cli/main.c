@@ -37,5 +37,10 @@ int main(int argc, char **argv)
         (void)printf("tribunal %s\n", TRIBUNAL_VERSION);
         return CLI_OK;
     }
-    return cli_dispatch(&group, argc, argv);
+    int code = cli_dispatch(&group, argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) { /* a key that is shown once, on a full disk */
+        perror("tribunal: what was to be printed is lost");
+        return CLI_FAULT;
+    }
+    return code;
 }

@@ -88,6 +88,8 @@ void children_reap(struct children *s, bool stopping)
             if (c->pid != pid)
                 continue;
             c->pid = 0;
+            c->ends++;
+            c->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
             struct tr_log_field f = {.key = "child", .value = c->name};
             if (!stopping)
                 tr_log(TR_LOG_WARN, &f, "ended (%s %d); starting it again",

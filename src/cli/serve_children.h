@@ -23,6 +23,8 @@ struct child {
     void (*run)(void *arg); /* instead of a program: in a process of its own */
     void *arg;
     int64_t started_us;
+    unsigned ends; /* how often it ended, … */
+    int code;      /* … and its exit code then; -1: by a signal */
 };
 
 struct children { /* zero at first */

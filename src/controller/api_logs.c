@@ -17,30 +17,42 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/parse.h"
 #include "controller/api.h"
 #include "controller/ctl.h"
 #include "controller/judges.h"
 #include "controller/problems.h"
+#include "model/limits.h"
 
 enum {
-    LOG_FILES_MAX = 4000
+    LOG_FILES_MAX = 4 * TR_TESTS_MAX + 2
 };
 
+/* Four files of each test and two of the submission: the ceiling of 4,002 files. */
 static bool log_name_ok(const char *name)
 {
-    static const char *const tails[] = {".stdout", ".stderr", "_resource.json", ".txt"};
-    size_t digits;
+    static const struct {
+        const char *head, *tail;
+    } kinds[] = {{"case_", ".stdout"},
+                 {"case_", ".stderr"},
+                 {"case_", "_resource.json"},
+                 {"transcript_", ".txt"}};
+    int64_t number = 0;
 
     if (strcmp(name, "compile.log") == 0 || strcmp(name, "result.json") == 0)
         return true;
-    const char *rest = strncmp(name, "case_", 5) == 0          ? name + 5
-                       : strncmp(name, "transcript_", 11) == 0 ? name + 11
-                                                               : NULL;
-    if (!rest || (digits = strspn(rest, "0123456789")) == 0 || digits > 4)
-        return false;
-    for (size_t i = 0; i < TR_ARRAY_LEN(tails); i++)
-        if (strcmp(rest + digits, tails[i]) == 0)
-            return true;
+    for (size_t i = 0; i < TR_ARRAY_LEN(kinds); i++) {
+        size_t head = strlen(kinds[i].head), digits;
+        char word[8] = "";
+
+        if (strncmp(name, kinds[i].head, head) != 0)
+            continue;
+        digits = strspn(name + head, "0123456789");
+        if (digits >= sizeof(word) || strcmp(name + head + digits, kinds[i].tail) != 0)
+            continue;
+        memcpy(word, name + head, digits);
+        return word[0] != '0' && tr_parse_i64(word, 1, TR_TESTS_MAX, &number, NULL) == 0;
+    }
     return false;
 }
 

@@ -14,6 +14,7 @@
 #include "codec/json.h"
 #include "controller/ctl.h"
 #include "controller/dispatch.h"
+#include "controller/door.h"
 #include "controller/problems.h"
 #include "controller/row_json.h"
 #include "controller/submit.h"
@@ -31,7 +32,7 @@ struct backend {
     unsigned refs;
     struct key_who who;
     bool known, checking;
-    bool foreign; /* a stranger's page opened it: never let in without a key */
+    bool here; /* needs no key (door.h) */
     char authorization[TR_KEY_TEXT + 8];
     int64_t deadline_us;
 };
@@ -272,7 +273,8 @@ static void on_subscribe(struct backend *b, const json_t *m, json_t *id)
     }
     json_array_foreach(ids, i, v)
     {
-        if (json_is_string(v) && json_string_length(v) <= TR_STORE_SUBMIT_ID_MAX)
+        /* "" would be everything that is about no submission */
+        if (json_string_length(v) > 0 && json_string_length(v) <= TR_STORE_SUBMIT_ID_MAX)
             names[n++] = json_string_value(v);
     }
     if (events_listen_ws(b->ctl->events, b->conn, ids ? names : NULL, n, after))
@@ -341,14 +343,19 @@ static void on_ping(struct backend *b, const json_t *m, json_t *id)
 
 /* ---------------------------------------------------------------- who are you? */
 
+static void refuse_key(struct backend *b)
+{
+    send_error(b, NULL, "bad_key", NULL, "there is no such key, or it was revoked");
+    conn_close(b->conn, 4001, "bad_key");
+}
+
 static void decide(struct backend *b, enum key_answer a)
 {
     b->checking = false;
     if (!b->conn)
         return;
     if (a != KEY_OK || b->who.role == ROLE_NONE) {
-        send_error(b, NULL, "bad_key", NULL, "there is no such key, or it was revoked");
-        conn_close(b->conn, 4001, "bad_key");
+        refuse_key(b);
         return;
     }
     b->known = true;
@@ -446,11 +453,7 @@ int backend_ws_upgrade(struct conn *c)
     b->deadline_us = tr_clock_mono_us() + AUTH_US;
     (void)lws_hdr_copy(c->wsi, b->authorization, sizeof(b->authorization),
                        WSI_TOKEN_HTTP_AUTHORIZATION);
-    char origin[256] = "", host[256] = "";
-    (void)lws_hdr_copy(c->wsi, origin, sizeof(origin), WSI_TOKEN_ORIGIN);
-    (void)lws_hdr_copy(c->wsi, host, sizeof(host), WSI_TOKEN_HOST);
-    const char *from = strstr(origin, "://");
-    b->foreign = *origin && (!from || strcmp(from + 3, host) != 0);
+    b->here = lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_AUTHORIZATION) <= 0 && door_open(c);
     b->next = backends;
     backends = b;
     c->session = b;
@@ -464,7 +467,7 @@ int backend_ws_open(struct conn *c)
 
     c->in.max = FIRST_FRAME_MAX;
     c->message = on_message;
-    if (c->ctl->conf.open_loopback && c->loopback && !b->foreign && !*b->authorization) {
+    if (b->here) {
         b->who = (struct key_who){.role = ROLE_ADMIN, .open = true};
         decide(b, KEY_OK);
     } else if (*b->authorization) {
@@ -477,10 +480,14 @@ void backend_ws_tick(struct ctl *ctl)
 {
     int64_t now = tr_clock_mono_us();
 
-    (void)ctl;
-    for (struct backend *b = backends; b; b = b->next)
-        if (!b->known && b->conn && now > b->deadline_us)
+    for (struct backend *b = backends; b; b = b->next) {
+        if (!b->conn || b->conn->close_code)
+            continue;
+        if (!b->known && now > b->deadline_us)
             conn_close(b->conn, 4001, "auth_timeout");
+        else if (b->known && !b->who.open && !keys_valid(ctl->keys, b->who.key_id))
+            refuse_key(b);
+    }
 }
 
 void backend_ws_bye(void)

@@ -71,10 +71,10 @@ uint64_t claim_mark(const char *sha256)
 
 json_t *job_note_json(const struct job_note *n)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:b}", "submit_id", n->submit_id,
-                     "problem", n->problem, "lang", n->lang, "data", n->data, "code", n->code,
-                     "version", n->version, "generation", (json_int_t)n->generation, "heavy",
-                     (int)n->heavy, "run", (int)n->run);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:b, s:b}", "submit_id",
+                     n->submit_id, "problem", n->problem, "lang", n->lang, "data", n->data, "code",
+                     n->code, "version", n->version, "generation", (json_int_t)n->generation,
+                     "heavy", (int)n->heavy, "run", (int)n->run, "own_lang", (int)n->own_lang);
 }
 
 static bool parse_note(const struct tq_job *job, struct job_note *ret)
@@ -82,14 +82,16 @@ static bool parse_note(const struct tq_job *job, struct job_note *ret)
     TR_CLEANUP(tr_json_unrefp) json_t *j = NULL;
     const char *id, *problem, *lang, *data, *code, *version;
     json_int_t generation = 0;
-    int heavy = 0, run = 0;
+    int heavy = 0, run = 0, own_lang = 0;
 
     if (tr_json_parse(job->payload, job->payload_len, NOTE_MAX, &j, NULL) < 0 ||
-        json_unpack(j, "{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:b}", "submit_id", &id, "problem",
-                    &problem, "lang", &lang, "data", &data, "code", &code, "version", &version,
-                    "generation", &generation, "heavy", &heavy, "run", &run) < 0)
+        json_unpack(j, "{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:b, s?b}", "submit_id", &id,
+                    "problem", &problem, "lang", &lang, "data", &data, "code", &code, "version",
+                    &version, "generation", &generation, "heavy", &heavy, "run", &run, "own_lang",
+                    &own_lang) < 0)
         return false;
-    *ret = (struct job_note){.generation = generation, .heavy = heavy, .run = run};
+    *ret = (struct job_note){
+        .generation = generation, .heavy = heavy, .run = run, .own_lang = own_lang};
     (void)snprintf(ret->submit_id, sizeof(ret->submit_id), "%s", id);
     (void)snprintf(ret->problem, sizeof(ret->problem), "%s", problem);
     (void)snprintf(ret->lang, sizeof(ret->lang), "%s", lang);
@@ -189,6 +191,8 @@ static int take_task(struct claim_op *o, struct tr_store *st, const struct tq_jo
     c->run->crashes = s->crashes;
     c->run->job = job->ref;
     c->run->heavy = n->heavy;
+    c->run->own_lang = n->own_lang;
+    c->run->own_data = !*n->data;
     c->run->created_us = job->created_us;
     return tell_running(st, n, o->offers[offer].judge_id, err);
 }
@@ -223,7 +227,7 @@ static int start_job(struct claim_op *o, struct tr_store *st, const struct claim
 
     if (!parse_note(job, &n))
         return tq_bury(q, job->ref, "not a note of ours", 18, err);
-    if (is_aside(o, n.problem))
+    if (*n.data && is_aside(o, n.problem))
         return tq_snooze(q, job->ref, ASIDE_US, err);
     size_t i = choose(o, queue, &n);
     if (i == o->noffers)

@@ -65,6 +65,7 @@ struct job_note {
     char submit_id[132], problem[200], lang[72], data[65], code[65], version[65];
     int64_t generation;
     bool heavy, run;
+    bool own_lang; /* brings its own commands */
 };
 json_t *job_note_json(const struct job_note *n);
 

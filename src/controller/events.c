@@ -15,6 +15,7 @@
 #include "codec/json.h"
 #include "controller/conn.h"
 #include "controller/ctl.h"
+#include "controller/event_prune.h"
 #include "controller/event_wait.h"
 #include "controller/http.h"
 #include "controller/metrics.h"
@@ -417,32 +418,6 @@ void events_listen_http(struct http_req *req)
 
 /* ---------------------------------------------------------------- time */
 
-struct prune_op {
-    struct op op;
-    int64_t up_to;
-};
-
-static int run_prune(struct op *op, struct tr_store *st, struct tr_err *err)
-{
-    return tr_store_events_prune(st, ((struct prune_op *)op)->up_to, err);
-}
-
-static void free_op(struct op *op)
-{
-    free(op);
-}
-
-static void prune(struct events *ev)
-{
-    struct prune_op *o = calloc(1, sizeof(*o));
-
-    if (!o)
-        return;
-    o->op = (struct op){.run = run_prune, .done = free_op, .lane = OP_NORMAL};
-    o->up_to = ev->last_id - EVENTS_KEPT;
-    storage_do(ev->ctl->storage, &o->op);
-}
-
 static void comment(struct events *ev)
 {
     struct note *n = note_new(":\n\n", 3);
@@ -453,6 +428,17 @@ static void comment(struct events *ev)
     note_unref(n);
 }
 
+/* A stream lives longer than a request; its key may be revoked meanwhile. */
+static void drop_revoked(struct events *ev)
+{
+    for (struct listener *l = ev->listeners; l; l = l->next) {
+        const struct http_req *req = l->sse ? l->conn->req : NULL;
+
+        if (req && !req->who.open && !keys_valid(ev->ctl->keys, req->who.key_id))
+            conn_close(l->conn, 4001, "bad_key");
+    }
+}
+
 static void on_tick(uv_timer_t *t)
 {
     struct events *ev = t->data;
@@ -460,12 +446,13 @@ static void on_tick(uv_timer_t *t)
     ev->ticks++;
     events_poke(ev);
     event_waits_late(ev->waits, tr_clock_mono_us());
+    drop_revoked(ev);
     if (ev->ticks % COMMENT_TICKS == 0)
         comment(ev);
     if (ev->ticks % STATS_TICKS == 0 && events_heard(ev))
         events_live(ev, metrics_stats_event(ev->ctl));
     if (ev->ticks % PRUNE_TICKS == 0 && ev->last_id > EVENTS_KEPT)
-        prune(ev);
+        event_prune(ev->ctl, ev->last_id - EVENTS_KEPT);
 }
 
 int events_new(struct ctl *ctl, struct events **ret, struct tr_err *err)

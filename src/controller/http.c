@@ -16,9 +16,13 @@
 #include "base/fs.h"
 #include "base/parse.h"
 #include "controller/ctl.h"
+#include "controller/door.h"
 #include "controller/judges.h"
 #include "controller/route.h"
 
+enum {
+    GET_BODY_MAX = 4096 /* nobody looks at it; some clients send one */
+};
 #define LATE_US (10 * LWS_USEC_PER_SEC)
 #define LOOK_US LWS_USEC_PER_SEC
 
@@ -114,8 +118,7 @@ static void read_headers(struct http_req *req)
     req->if_none_match = header(req, WSI_TOKEN_HTTP_IF_NONE_MATCH);
     req->if_range = header(req, WSI_TOKEN_HTTP_IF_RANGE);
     req->range = header(req, WSI_TOKEN_HTTP_RANGE);
-    req->host = header(req, WSI_TOKEN_HOST);
-    req->origin = header(req, WSI_TOKEN_ORIGIN);
+    req->here = door_open(req->conn);
     req->accept_encoding = header(req, WSI_TOKEN_HTTP_ACCEPT_ENCODING);
     req->idempotency_key = custom_header(req, "idempotency-key:");
     req->last_event_id = custom_header(req, "last-event-id:");
@@ -160,25 +163,6 @@ static struct http_req *new_request(struct conn *c)
     return req;
 }
 
-/* On this machine without a key, where the flag allows it. A browser that a stranger's page sends
- * here says another Origin, or came by another name (DNS rebinding). */
-static bool open_door(const struct http_req *req)
-{
-    if (!req->ctl->conf.open_loopback || !req->conn->loopback || req->authorization)
-        return false;
-    if (!req->host)
-        return false;
-    size_t n = strcspn(req->host, ":");
-    if (req->host[0] == '[')
-        n = strcspn(req->host, "]") + 1;
-    bool here = (n == 9 && strncmp(req->host, "localhost", 9) == 0) ||
-                strncmp(req->host, "127.", 4) == 0 || strncmp(req->host, "[::1]", 5) == 0;
-    if (!here)
-        return false;
-    const char *from = req->origin ? strstr(req->origin, "://") : NULL;
-    return !req->origin || (from && strcmp(from + 3, req->host) == 0);
-}
-
 /* 0: go on; KEY_UNKNOWN: only the next copy of the keys can tell; else it was refused. */
 static int check_role(struct http_req *req)
 {
@@ -191,7 +175,7 @@ static int check_role(struct http_req *req)
                     "this needs the credential of a live session");
         return -1;
     }
-    if (open_door(req)) {
+    if (req->here && !req->authorization) {
         req->who = (struct key_who){.role = ROLE_ADMIN, .name = "loopback", .open = true};
     } else {
         enum key_answer a = keys_who(req->ctl->keys, req->authorization, &req->who);
@@ -232,6 +216,11 @@ static void dispatch(struct http_req *req)
         req->route->handle(req);
 }
 
+static void refuse_unknown(struct http_req *req)
+{
+    reply_error(req, 401, "bad_key", NULL, "there is no such key, or it was revoked");
+}
+
 static void after_refresh(void *arg)
 {
     struct http_req *req = arg;
@@ -240,7 +229,7 @@ static void after_refresh(void *arg)
         int r = check_role(req);
 
         if (r == KEY_UNKNOWN) /* not in the fresh copy either */
-            reply_error(req, 401, "bad_key", NULL, "there is no such key, or it was revoked");
+            refuse_unknown(req);
         else if (r == 0)
             dispatch(req);
     }
@@ -280,18 +269,27 @@ int http_late(struct conn *c)
 
 static int64_t body_max(const struct http_req *req)
 {
+    if (strcmp(req->route->method, "GET") == 0)
+        return GET_BODY_MAX;
     if (req->route->flags & ROUTE_UPLOAD)
         return CTL_UPLOAD_MAX;
     return req->route->flags & ROUTE_LOG ? CTL_LOG_MAX : (int64_t)req->ctl->conf.max_body;
 }
 
-/* What Content-Length says, whatever it is good for. */
+static bool in_chunks(const struct http_req *req)
+{
+    return lws_hdr_total_length(req->conn->wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
+}
+
+/* How much may follow a request that is refused: what Content-Length says, or nobody knows. */
 static int64_t said_length(struct http_req *req)
 {
     const char *said = header(req, WSI_TOKEN_HTTP_CONTENT_LENGTH);
     int64_t n = 0;
 
-    return said && tr_parse_i64(said, 0, INT64_MAX, &n, NULL) == 0 ? n : 0;
+    if (in_chunks(req) || (said && tr_parse_i64(said, 0, INT64_MAX, &n, NULL) < 0))
+        return INT64_MAX;
+    return n;
 }
 
 /* How long the body is; -1 when the request was refused. */
@@ -300,7 +298,7 @@ static int64_t body_length(struct http_req *req)
     const char *said = header(req, WSI_TOKEN_HTTP_CONTENT_LENGTH);
     uint64_t n = 0;
 
-    if (lws_hdr_total_length(req->conn->wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0) {
+    if (in_chunks(req)) {
         reply_error(req, 411, "bad_field", "Content-Length", "send a Content-Length, not chunks");
         return -1;
     }
@@ -308,7 +306,6 @@ static int64_t body_length(struct http_req *req)
         reply_error(req, 400, "bad_field", "Content-Length", "this is no length");
         return -1;
     }
-    req->body_left = (int64_t)n;
     if ((int64_t)n > body_max(req)) {
         reply_error(req, 413, "too_large", NULL, "the body has %llu bytes; at most %lld are taken",
                     (unsigned long long)n, (long long)body_max(req));
@@ -320,17 +317,42 @@ static int64_t body_length(struct http_req *req)
 /* An upload goes to a file without a name in our own folder, not to memory. */
 static bool open_upload(struct http_req *req)
 {
-    int r = check_role(req);
-
-    if (r == KEY_UNKNOWN)
-        reply_error(req, 401, "bad_key", NULL,
-                    "there is no such key; one made just now works in a second");
-    if (r != 0)
-        return false;
     req->body_fd = openat(req->ctl->data_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (req->body_fd < 0)
         reply_error(req, 500, "internal", NULL, "no room for the upload");
     return req->body_fd >= 0;
+}
+
+/* The fresh copy of the keys is there and the body is not: who is still unknown sends no more. */
+static void refuse_sender(void *arg)
+{
+    struct http_req *req = arg;
+
+    if (req->conn && !req->replied && req->body_left > 0) {
+        req->closing = true;
+        int r = check_role(req);
+        if (r == KEY_UNKNOWN)
+            refuse_unknown(req);
+        else if (r == 0)
+            req->closing = false;
+    }
+    http_release(req);
+}
+
+/* Who may not ask may not fill our memory or disk either. */
+static bool may_send(struct http_req *req)
+{
+    bool upload = req->route->flags & ROUTE_UPLOAD;
+    int r = check_role(req);
+
+    if (r == KEY_UNKNOWN && upload)
+        reply_error(req, 401, "bad_key", NULL,
+                    "there is no such key; one made just now works in a second");
+    else if (r == KEY_UNKNOWN)
+        keys_refreshed(req->ctl->keys, refuse_sender, http_hold(req));
+    if (r < 0 || req->replied)
+        return false;
+    return !upload || open_upload(req);
 }
 
 static void refuse_path(struct http_req *req, const char *allow)
@@ -376,17 +398,12 @@ int http_begin(struct conn *c)
 
     if (!req)
         return -1;
-    if (!start(req)) {
-        req->closing = true; /* a body may follow that nobody wants */
-        req->body_left = said_length(req);
+    req->closing = true; /* should it be refused: a body may follow that nobody wants */
+    int64_t n = start(req) ? body_length(req) : -1;
+    req->body_left = n < 0 ? said_length(req) : n;
+    if (n < 0 || (n > 0 && !may_send(req)))
         return 0;
-    }
-    int64_t n = body_length(req);
-    if (n < 0 || (n > 0 && (req->route->flags & ROUTE_UPLOAD) && !open_upload(req))) {
-        req->closing = true;
-        return 0;
-    }
-    req->body_left = n;
+    req->closing = false;
     if (n == 0)
         run(req);
     return 0;
@@ -399,10 +416,11 @@ int http_body(struct conn *c, const void *bytes, size_t len)
 
     if (!req)
         return 0;
-    if ((int64_t)len > req->body_left)
+    bool refused = req->replied && req->closing;
+    if ((int64_t)len > req->body_left && !refused)
         return -1;
-    req->body_left -= (int64_t)len;
-    if (req->replied) /* refused: read on a little, or the client never sees the answer */
+    req->body_left -= (int64_t)len < req->body_left ? (int64_t)len : req->body_left;
+    if (req->replied) /* read on a little, or the client never sees the answer */
         return req->drained && req->body_left == 0 ? -1 : 0;
     req->body_bytes += len;
     if (req->body_fd < 0) {

@@ -43,8 +43,9 @@ struct http_req {
     struct http_param query[HTTP_QUERY_MAX];
     size_t nquery;
     const char *authorization, *idempotency_key, *last_event_id, *if_none_match, *range, *if_range,
-        *host, *origin, *accept_encoding; /* or NULL */
-    int64_t body_left;                    /* still to come */
+        *accept_encoding; /* or NULL */
+    bool here;            /* needs no key (door.h) */
+    int64_t body_left;    /* still to come */
     struct tr_buf body;
     int body_fd; /* uploads: a file without a name; else -1 */
     uint64_t body_bytes;

@@ -19,11 +19,11 @@
 #include "controller/ctl.h"
 #include "controller/dispatch.h"
 #include "controller/judge_login.h"
+#include "controller/judge_says.h"
 #include "controller/lease.h"
 #include "controller/marks.h"
 #include "controller/problems.h"
 #include "controller/settle.h"
-#include "model/verdict.h"
 
 enum {
     AUTH_FRAME_MAX = 4096
@@ -178,24 +178,6 @@ static void set_classes(struct judge *g, const json_t *list)
     }
 }
 
-static const char *ready_fault(const json_t *m)
-{
-    const json_t *tokens = json_object_get(m, "tokens"), *langs = json_object_get(m, "languages"),
-                 *memory = json_object_get(m, "memory_mib"), *runs = json_object_get(m, "running");
-
-    if (!json_is_integer(tokens) || json_integer_value(tokens) < 0 ||
-        json_integer_value(tokens) > JUDGE_TOKENS_MAX)
-        return "tokens";
-    if (!json_is_array(langs) || json_array_size(langs) == 0 ||
-        json_array_size(langs) > JUDGE_LANGS_MAX)
-        return "languages";
-    if (!json_is_integer(memory) || json_integer_value(memory) < 1)
-        return "memory_mib";
-    if (runs && (!json_is_array(runs) || json_array_size(runs) > JUDGE_TOKENS_MAX))
-        return "running";
-    return NULL;
-}
-
 void judge_ws_begin(struct judge *g)
 {
     struct tr_log_field f = {.key = "judge", .value = g->judge_id};
@@ -215,7 +197,7 @@ void judge_ws_begin(struct judge *g)
 
 static void on_ready(struct judge *g, const json_t *m)
 {
-    const char *bad = ready_fault(m);
+    const char *bad = judge_says_bad_ready(m);
     size_t i;
     const json_t *v;
 
@@ -234,9 +216,7 @@ static void on_ready(struct judge *g, const json_t *m)
             judge_note_data(g, json_string_value(v));
     }
     json_decref(g->params);
-    g->params = json_deep_copy(m);
-    if (g->params)
-        (void)json_object_del(g->params, "data");
+    g->params = judge_says_facts(m);
     if (first)
         lease_adopt(g, json_object_get(m, "running"));
     else
@@ -295,12 +275,13 @@ static struct run *end_run(struct judge *g, const json_t *m)
 
 static void on_result(struct judge *g, const json_t *m)
 {
-    const json_t *result = json_object_get(m, "result");
-    const char *verdict = json_string_value(json_object_get(result, "verdict"));
-    enum tr_verdict v = verdict ? tr_verdict_parse(verdict) : TR_V_NONE;
+    const char *bad = judge_says_bad_result(m);
 
-    if (v == TR_V_NONE || v == TR_V_JE || v == TR_V_SK) {
-        judge_ws_complain(g, "bad_field", "result.verdict", "expected AC WA TLE MLE OLE RTE or CE");
+    if (bad) {
+        judge_ws_complain(g, "bad_field", bad,
+                          strcmp(bad, "result.verdict") == 0
+                              ? "expected AC WA TLE MLE OLE RTE or CE"
+                              : "result: this field is out of range");
         return;
     }
     struct run *r = end_run(g, m);
@@ -334,22 +315,16 @@ static void on_returned(struct judge *g, const json_t *m)
 static void on_progress(struct judge *g, const json_t *m)
 {
     struct run *r = run_of(g, m, false);
-    static const char *const names[] = {"submit_id", "run_lease", "stage",
-                                        "done",      "total",     "cases"};
 
     if (!r)
         return;
-    run_progress(r, m);
-    if (!events_heard(g->ctl->events))
+    if (!run_may_tell(r)) {
+        judge_ws_complain(g, "too_many_requests", "type", "progress: 10 a second are enough");
         return;
-    json_t *doc = json_pack("{s:s}", "type", "progress");
-    for (size_t i = 0; doc && i < TR_ARRAY_LEN(names); i++) {
-        json_t *v = json_object_get(m, names[i]);
-
-        if (v)
-            (void)json_object_set(doc, names[i], v);
     }
-    events_live(g->ctl->events, doc);
+    run_progress(r, m);
+    if (events_heard(g->ctl->events))
+        events_live(g->ctl->events, judge_says_progress(r->submit_id, m));
 }
 
 static bool names_run(const json_t *running, const struct run *r)
@@ -396,9 +371,7 @@ static void on_heartbeat(struct judge *g, const json_t *m)
     g->beat_us = tr_clock_mono_us();
     g->beat_real_us = tr_clock_real_us();
     json_decref(g->beat);
-    g->beat = json_deep_copy(m);
-    if (g->beat)
-        (void)json_object_del(g->beat, "running");
+    g->beat = judge_says_vitals(m);
     check_missing(g, running);
     json_array_foreach(running, i, v)
     {

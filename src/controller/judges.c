@@ -23,6 +23,7 @@
 enum {
     AUTH_US = 10000000,
     SHOWN_LOST_US = 60000000, /* a lost judge stays visible for a minute */
+    PROGRESS_MAX = 50,        /* messages a second of one task: five times what is allowed */
     LOGS_FOLLOW_US = 60000000 /* the logs of a run that has ended may still come */
 };
 
@@ -226,6 +227,17 @@ void run_progress(struct run *r, const json_t *m)
         r->strip = calloc(1, TR_STRIP_MAX + 1);
     if (r->strip)
         tr_strip_cases(r->strip, cases);
+}
+
+bool run_may_tell(struct run *r)
+{
+    int64_t now = tr_clock_mono_us();
+
+    if (now - r->told_us > 1000000) {
+        r->told_us = now;
+        r->told = 0;
+    }
+    return ++r->told <= PROGRESS_MAX;
 }
 
 static void note_ended(struct judge *g, const struct run *r)

@@ -44,6 +44,9 @@ struct run {
     struct tq_ref job;
     char *problem, *lang;
     bool heavy, cancelled, settling;
+    /* The task brings its own language or tests, or nobody knows: its faults are no sign against
+     * what has the same name here. */
+    bool own_lang, own_data;
     int64_t generation, retry_count, crashes;
     int64_t since_us;   /* real time: sent */
     int64_t created_us; /* real time: submitted, or given out last where that is not known */
@@ -51,6 +54,8 @@ struct run {
     char stage[16];  /* preparing, compiling, running; "": nothing said yet */
     char *strip;     /* letters of the tests so far (codec/brief.h); NULL: none */
     unsigned missed; /* heartbeats that did not name it */
+    int64_t told_us; /* mono: the second in which `told` messages of progress came */
+    unsigned told;
 };
 
 enum {
@@ -72,6 +77,8 @@ struct judge {
     int64_t memory_mib;
     bool light, heavy; /* classes it serves */
     bool leaving, draining;
+    bool renewing;       /* a heartbeat of it is with the database, */
+    json_int_t beat_seq; /* and this one was the last to come */
     char **langs;
     size_t nlangs;
     char (*data)[65]; /* a ring */
@@ -119,6 +126,8 @@ void judge_add_run(struct judge *g, struct run *r);
 /* Takes it out of the list; the caller frees it. */
 struct run *judge_take_run(struct judge *g, const char *submit_id);
 void run_free(struct run *r);
+/* One more `progress` in this second? */
+bool run_may_tell(struct run *r);
 /* Keep what a `progress` of the judge says, for whoever looks later. */
 void run_progress(struct run *r, const json_t *m);
 /* Who has this submission? NULL: nobody here. */

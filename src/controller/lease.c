@@ -29,8 +29,7 @@ struct item {
 
 struct lease_op {
     struct op op;
-    char session[17];
-    json_int_t seq;
+    char session[17], judge_id[TR_JUDGE_ID_MAX + 1];
     json_t *lost;
     size_t n;
     struct item items[];
@@ -44,6 +43,7 @@ static struct lease_op *new_op(struct judge *g, size_t n)
         return NULL;
     o->op.lane = OP_URGENT;
     (void)snprintf(o->session, sizeof(o->session), "%s", g->session);
+    (void)snprintf(o->judge_id, sizeof(o->judge_id), "%s", g->judge_id);
     return o;
 }
 
@@ -81,6 +81,8 @@ static void renew_done(struct op *op)
     struct lease_op *o = (struct lease_op *)op;
     struct judge *g = judge_ws_session(op->ctl, o->session);
 
+    if (g)
+        g->renewing = false;
     for (size_t i = 0; g && op->result >= 0 && i < o->n; i++) {
         const struct item *t = &o->items[i];
         const struct run *r = t->lost ? judge_run(g, t->submit_id) : NULL;
@@ -92,8 +94,8 @@ static void renew_done(struct op *op)
             run_free(judge_take_run(g, t->submit_id));
     }
     if (g && op->result >= 0)
-        judge_ws_send(g,
-                      json_pack("{s:s, s:I, s:O}", "type", "beat", "seq", o->seq, "lost", o->lost));
+        judge_ws_send(
+            g, json_pack("{s:s, s:I, s:O}", "type", "beat", "seq", g->beat_seq, "lost", o->lost));
     if (op->result < 0)
         storage_warn(op);
     json_decref(o->lost);
@@ -104,7 +106,10 @@ static void renew_done(struct op *op)
 
 void lease_renew(struct judge *g, json_int_t seq, const json_t *running, json_t *lost)
 {
-    struct lease_op *o = new_op(g, (size_t)g->nruns);
+    /* One that comes before the last was answered is answered with it: a flood of them must not
+     * keep the database from others. */
+    g->beat_seq = seq;
+    struct lease_op *o = g->renewing ? NULL : new_op(g, (size_t)g->nruns);
     size_t i;
     const json_t *v;
 
@@ -113,7 +118,6 @@ void lease_renew(struct judge *g, json_int_t seq, const json_t *running, json_t 
         return;
     }
     o->lost = lost;
-    o->seq = seq;
     json_array_foreach(running, i, v)
     {
         const char *id = json_string_value(json_object_get(v, "submit_id"));
@@ -130,42 +134,57 @@ void lease_renew(struct judge *g, json_int_t seq, const json_t *running, json_t 
     o->op.ctl = g->ctl;
     o->op.run = run_renew;
     o->op.done = renew_done;
-    if (o->n == 0)
+    if (o->n == 0) {
         renew_done(&o->op);
-    else
-        storage_do(g->ctl->storage, &o->op);
+        return;
+    }
+    g->renewing = true;
+    storage_do(g->ctl->storage, &o->op);
 }
 
 /* ---------------------------------------------------------------- adoption */
 
-static int adopt_one(struct item *t, struct tr_store *st, int64_t lease, struct tr_err *err)
+/* Tickets and fences are small numbers that anybody can guess: what another judge has is not
+ * touched. 1: it is this judge's, and `t` is filled; 0: it is not. */
+static int look(struct item *t, const char *judge_id, struct tr_store *st, struct tr_err *err)
 {
     struct tr_arena arena;
     struct tr_submission s;
+
+    tr_arena_init(&arena, 1 << 20);
+    int r = tr_store_get(st, t->submit_id, &arena, &s, err);
+    if (r >= 0) {
+        r = s.status == TR_RUNNING && s.job_id == t->job.id && s.run_lease == t->run_lease &&
+            s.worker_id && strcmp(s.worker_id, judge_id) == 0;
+        (void)snprintf(t->problem, sizeof(t->problem), "%s", s.problem_id);
+        (void)snprintf(t->lang, sizeof(t->lang), "%s", s.lang);
+        t->generation = s.generation;
+        t->retry_count = s.retry_count;
+        t->crashes = s.crashes;
+    }
+    tr_arena_done(&arena);
+    return r == TR_E_NOTFOUND ? 0 : r;
+}
+
+static int adopt_one(struct item *t, const struct lease_op *o, struct tr_store *st,
+                     struct tr_err *err)
+{
     struct tq_ref job = t->job;
     tq *q = tr_store_queue(st);
-    int r = tq_adopt(q, &job, lease, err);
+    int64_t lease = ctl_lease_us(o->op.ctl);
+    int r = look(t, o->judge_id, st, err);
 
     t->lost = true;
+    if (r <= 0)
+        return r;
+    r = tq_adopt(q, &job, lease, err);
     if (r == TR_E_LOST)
         return 0;
     if (r >= 0)
         r = tr_store_adopt(st, t->submit_id, t->run_lease, lease, &t->new_lease, err);
     if (r == TR_E_LOST || r == TR_E_NOTFOUND) /* a job without its submission: nobody needs it */
         return tq_discard(q, job, "its submission has moved on", 27, err);
-    if (r < 0)
-        return r;
-    tr_arena_init(&arena, 1 << 20);
-    r = tr_store_get(st, t->submit_id, &arena, &s, err);
-    if (r >= 0) {
-        (void)snprintf(t->problem, sizeof(t->problem), "%s", s.problem_id);
-        (void)snprintf(t->lang, sizeof(t->lang), "%s", s.lang);
-        t->generation = s.generation;
-        t->retry_count = s.retry_count;
-        t->crashes = s.crashes;
-        t->lost = false;
-    }
-    tr_arena_done(&arena);
+    t->lost = r < 0;
     return r;
 }
 
@@ -177,7 +196,7 @@ static int run_adopt(struct op *op, struct tr_store *st, struct tr_err *err)
     for (size_t i = 0; r >= 0 && i < o->n; i++) {
         /* adopt_one() changes its own copy, so that a second run of the batch begins alike */
         o->items[i].new_lease = 0;
-        r = adopt_one(&o->items[i], st, ctl_lease_us(op->ctl), err);
+        r = adopt_one(&o->items[i], o, st, err);
     }
     return r < 0 ? r : 0;
 }
@@ -209,6 +228,7 @@ static struct run *run_of(const struct item *t)
     r->generation = t->generation;
     r->retry_count = t->retry_count;
     r->crashes = t->crashes;
+    r->own_lang = r->own_data = true; /* the row does not tell */
     return r;
 }
 

@@ -111,9 +111,15 @@ void metrics_submitted(struct ctl *ctl)
     ctl->metrics->now.submitted++;
 }
 
+/* A client may bring a language of its own, and name it as it likes. */
+static const char *label(const struct ctl *ctl, const char *lang)
+{
+    return tr_langs_find(&ctl->langs, lang) ? lang : "custom";
+}
+
 void metrics_finished(struct ctl *ctl, const char *lang, const char *verdict, int64_t took_us)
 {
-    add(&ctl->metrics->verdicts, lang, verdict);
+    add(&ctl->metrics->verdicts, label(ctl, lang), verdict);
     add_time(&ctl->metrics->totals, took_us);
     ctl->metrics->now.finished++;
     ctl->metrics->now.accepted += strcmp(verdict, "AC") == 0;
@@ -121,7 +127,7 @@ void metrics_finished(struct ctl *ctl, const char *lang, const char *verdict, in
 
 void metrics_fault(struct ctl *ctl, const char *lang)
 {
-    add(&ctl->metrics->faults, lang, "");
+    add(&ctl->metrics->faults, label(ctl, lang), "");
     ctl->metrics->now.faults++;
 }
 

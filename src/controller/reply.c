@@ -233,7 +233,8 @@ void reply_file(struct http_req *req, int fd, uint64_t size, const char *type, c
 /* ---------------------------------------------------------------- writing */
 
 enum {
-    DRAIN_S = 3, /* how long the rest of a refused body is read */
+    DRAIN_S = 3,  /* how long the rest of a refused body is read */
+    STALL_S = 30, /* who takes nothing of its answer for so long is hung up on */
     CHUNK = 16 * 1024
 };
 
@@ -291,6 +292,14 @@ static int finish(struct conn *c)
     return closing || lws_http_transaction_completed(c->wsi) ? -1 : 0;
 }
 
+/* There is more to write. Streams are watched by how far they are behind. */
+static void ask_again(struct conn *c, const struct http_req *req)
+{
+    if (!req->streaming)
+        lws_set_timeout(c->wsi, PENDING_TIMEOUT_HTTP_CONTENT, STALL_S);
+    (void)lws_callback_on_writable(c->wsi);
+}
+
 int http_writeable(struct conn *c)
 {
     struct http_req *req = c->req;
@@ -298,7 +307,7 @@ int http_writeable(struct conn *c)
     if (!req || !req->replied)
         return 0;
     if (!req->head_sent) {
-        if (write_head(c, req) < 0)
+        if (write_head(c, req) < 0 || (req->streaming && req->head_only))
             return -1;
     } else if (req->note) {
         struct note *n = req->note;
@@ -315,7 +324,7 @@ int http_writeable(struct conn *c)
             return -1;
     }
     if (req->note || req->file_left > 0 || conn_pending(c)) {
-        (void)lws_callback_on_writable(c->wsi);
+        ask_again(c, req);
         return 0;
     }
     if (req->streaming)

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
@@ -112,6 +113,15 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *in, 
     return http_writeable(c);
 }
 
+/* Java's client and curl --http2 offer "h2c" with their first request, and libwebsockets would take
+ * it, while our answers are those of HTTP/1.1. An offer may be passed over; this callback can only
+ * refuse the whole request, so the word is taken out of the header instead. */
+static void stay_http1(char *upgrade)
+{
+    if (upgrade && strcasecmp(upgrade, "h2c") == 0)
+        *upgrade = '\0';
+}
+
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                     size_t len)
 {
@@ -130,6 +140,9 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_RECEIVE:
     case LWS_CALLBACK_SERVER_WRITEABLE:
         return on_websocket(wsi, reason, in, len);
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+        stay_http1(in);
+        return 0;
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: /* it answers ours: no third frame */
         c = lws_get_opaque_user_data(wsi);
         return c && c->close_sent ? -1 : 0;
@@ -186,6 +199,8 @@ static int parse_listen(const char *text, char host[static 64], int *ret_port, s
     bool brackets = text[0] == '[' && colon > text && colon[-1] == ']';
     (void)snprintf(host, 64, "%.*s", (int)(colon - text) - (brackets ? 2 : 0),
                    text + (brackets ? 1 : 0));
+    if (strcmp(host, "localhost") == 0) /* libwebsockets takes addresses only */
+        (void)snprintf(host, 64, "127.0.0.1");
     *ret_port = (int)port;
     return 0;
 }
@@ -231,7 +246,7 @@ static bool has_ipv6(void)
     return fd >= 0;
 }
 
-/* libwebsockets makes a context also where it could not open the socket to listen on. */
+/* libwebsockets takes a socket that it could not open for no failure. */
 static bool listens(void)
 {
     enum {
@@ -268,7 +283,10 @@ int server_start(struct ctl *ctl, struct tr_err *err)
     info.foreign_loops = loops;
     info.gid = -1;
     info.uid = -1;
-    info.options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND;
+    /* The port is asked for by itself: a context whose port failed is handed out as if it were
+     * whole where the loop is libuv's, and then nobody listens. */
+    info.options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
+                   LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
     if (!has_ipv6())
         info.options |= LWS_SERVER_OPTION_DISABLE_IPV6;
     info.max_http_header_data2 = 8192;
@@ -289,7 +307,7 @@ int server_start(struct ctl *ctl, struct tr_err *err)
         info.ssl_private_key_filepath = ctl->conf.tls_key;
     }
     ctl->lws = lws_create_context(&info);
-    if (!ctl->lws || !listens())
+    if (!ctl->lws || !lws_create_vhost(ctl->lws, &info) || !listens())
         return tr_fail(err, TR_E_IO, 0,
                        "cannot listen on %s: another program is there, or the address is not this "
                        "machine's",

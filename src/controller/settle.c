@@ -83,15 +83,20 @@ static int forgive(int r)
     return r == TR_E_LOST ? 0 : r;
 }
 
+static struct tr_verdict_row verdict_of(const struct settle_op *o)
+{
+    return (struct tr_verdict_row){.verdict = o->verdict,
+                                   .score = o->score,
+                                   .time_ms = o->time_ms,
+                                   .memory_kb = o->memory_kb,
+                                   .result = o->result,
+                                   .result_len = strlen(o->result),
+                                   .brief = *o->brief ? o->brief : NULL};
+}
+
 static int finish(struct settle_op *o, struct tr_store *st, struct tr_err *err)
 {
-    const struct tr_verdict_row v = {.verdict = o->verdict,
-                                     .score = o->score,
-                                     .time_ms = o->time_ms,
-                                     .memory_kb = o->memory_kb,
-                                     .result = o->result,
-                                     .result_len = strlen(o->result),
-                                     .brief = *o->brief ? o->brief : NULL};
+    const struct tr_verdict_row v = verdict_of(o);
     int r = tr_store_finish(st, o->run->submit_id, o->run->run_lease, &v, err);
 
     if (r < 0)
@@ -134,6 +139,15 @@ static int release(struct settle_op *o, struct tr_store *st, struct tr_err *err)
     return r < 0 || !crash ? r : tell(st, o, "PENDING", o->why, err);
 }
 
+/* Its run is over, found before anything was changed: 0. */
+static int is_over(struct settle_op *o, int r)
+{
+    if (r != TR_E_LOST && r != TR_E_NOTFOUND)
+        return r;
+    o->outcome = o->run->cancelled ? OUT_CANCELLED : OUT_STALE;
+    return 0;
+}
+
 static int run_settle(struct op *op, struct tr_store *st, struct tr_err *err)
 {
     struct settle_op *o = (struct settle_op *)op;
@@ -145,11 +159,56 @@ static int run_settle(struct op *op, struct tr_store *st, struct tr_err *err)
         r = fault(o, st, o->fatal ? 0 : TR_STORE_RETRIES, err);
     else
         r = release(o, st, err);
-    if (r == TR_E_LOST || r == TR_E_NOTFOUND) { /* before anything was changed */
-        o->outcome = o->run->cancelled ? OUT_CANCELLED : OUT_STALE;
-        return 0;
+    return is_over(o, r);
+}
+
+/* Verdicts that were written: their jobs are done, and everybody is told. */
+static int end_many(struct op **ops, size_t n, const struct tr_finish_item *done,
+                    struct tr_store *st, struct tr_err *err)
+{
+    tr_autofree struct tq_settlement *acks = calloc(n, sizeof(*acks));
+    size_t k = 0;
+    int r = acks ? 0 : tr_fail(err, TR_E_NOMEM, 0, "no memory for %zu results", n);
+
+    for (size_t i = 0; r >= 0 && i < n; i++) {
+        struct settle_op *o = (struct settle_op *)ops[i];
+
+        ops[i]->result = 0;
+        if (done[i].of.result < 0) {
+            r = is_over(o, done[i].of.result);
+            continue;
+        }
+        o->outcome = OUT_FINISHED;
+        if (done[i].of.result == TR_MOVED_BEFORE)
+            continue;
+        acks[k] = (struct tq_settlement)TQ_SETTLEMENT_INIT;
+        acks[k].ref = o->run->job;
+        acks[k].end = TQ_ACK;
+        acks[k].data = o->verdict;
+        acks[k++].data_len = strlen(o->verdict);
+        r = tell(st, o, "FINISHED", NULL, err);
     }
-    return r;
+    /* One that is lost says so in its result, which is no reason to undo anything. */
+    return r < 0 || k == 0 ? r : tq_settle(tr_store_queue(st), acks, k, err);
+}
+
+static int finish_many(struct op **ops, size_t n, struct tr_store *st, struct tr_err *err)
+{
+    tr_autofree struct tr_verdict_row *rows = calloc(n, sizeof(*rows));
+    tr_autofree struct tr_finish_item *done = calloc(n, sizeof(*done));
+
+    if (!rows || !done)
+        return tr_fail(err, TR_E_NOMEM, 0, "no memory for %zu results", n);
+    for (size_t i = 0; i < n; i++) {
+        const struct settle_op *o = (const struct settle_op *)ops[i];
+
+        rows[i] = verdict_of(o);
+        done[i].of.submit_id = o->run->submit_id;
+        done[i].run_lease = o->run->run_lease;
+        done[i].verdict = &rows[i];
+    }
+    int r = tr_store_finish_many(st, done, n, err);
+    return r < 0 ? r : end_many(ops, n, done, st, err);
 }
 
 /* ---------------------------------------------------------------- on the loop */
@@ -157,14 +216,15 @@ static int run_settle(struct op *op, struct tr_store *st, struct tr_err *err)
 static void count(struct settle_op *o)
 {
     struct ctl *ctl = o->op.ctl;
-    struct run *r = o->run;
+    const struct run *r = o->run;
+    const char *lang = r->own_lang ? "" : r->lang, *problem = r->own_data ? "" : r->problem;
 
     if (o->outcome == OUT_FINISHED) {
         metrics_finished(ctl, r->lang, o->verdict, tr_clock_real_us() - r->created_us);
-        setaside_verdict(ctl->setaside, r->lang, r->problem);
+        setaside_verdict(ctl->setaside, lang, problem);
     } else if (o->outcome == OUT_RETRY || o->outcome == OUT_DEAD) {
         metrics_fault(ctl, r->lang);
-        setaside_fault(ctl->setaside, r->lang, r->problem, r->submit_id, o->why);
+        setaside_fault(ctl->setaside, lang, problem, r->submit_id, o->why);
     } else if (o->outcome == OUT_STALE) {
         metrics_stale(ctl);
     }
@@ -242,6 +302,7 @@ void settle_result(struct judge *g, struct run *r, const json_t *message)
         return;
     }
     g->judged++;
+    o->op.many = finish_many;
     storage_do(g->ctl->storage, &o->op);
 }
 

@@ -155,6 +155,15 @@ static int no_such_language(struct ctl *ctl, const char *slug, struct bad *bad)
                    "there is no language '%.64s'; GET /api/v1/languages lists them", slug);
 }
 
+/* A name of a client's own: people read it in lists, logs and metrics. */
+static bool slug_ok(const char *slug)
+{
+    size_t n = strlen(slug);
+
+    return n <= 64 && strspn(slug, "0123456789abcdefghijklmnopqrstuvwxyz"
+                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ+#._-") == n;
+}
+
 /* The language as an object in `task`; *ret is what we know of it, or NULL when it brings its own
  * commands. */
 static int put_language(struct ctl *ctl, struct spec *s, const json_t *body, json_t *task,
@@ -171,7 +180,8 @@ static int put_language(struct ctl *ctl, struct spec *s, const json_t *body, jso
     else
         return bad_say(bad, 422, "bad_field", "language", "language: expected a slug or an object");
     const char *slug = json_string_value(json_object_get(l, "slug"));
-    bool own = json_object_get(l, "run_cmd") != NULL;
+    const json_t *run_cmd = json_object_get(l, "run_cmd");
+    bool own = run_cmd && !json_is_null(run_cmd); /* as the judge's parser sees it */
     if (json_object_set_new(task, "language", l) < 0)
         return bad_say(bad, 503, "not_ready", NULL, "out of memory");
     if (!slug || !*slug)
@@ -179,7 +189,12 @@ static int put_language(struct ctl *ctl, struct spec *s, const json_t *body, jso
     *ret = tr_langs_find(&ctl->langs, slug);
     if (!*ret && !own)
         return no_such_language(ctl, slug, bad);
+    if (!*ret && !slug_ok(slug))
+        return bad_say(bad, 422, "bad_field", "language.slug",
+                       "language.slug: expected up to 64 letters, digits, '+', '#', '.', '_' or "
+                       "'-'");
     s->lang = keep(s, slug);
+    s->own_lang = own;
     return 0;
 }
 

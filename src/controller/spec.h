@@ -36,6 +36,7 @@ struct spec {
     const char *data;    /* handle of the test data it is pinned to; "" when it brings its own */
     const char *version; /* of the problem; "" likewise */
     bool run;            /* once with custom input */
+    bool own_lang;       /* brings its own commands */
     int64_t priority;
     char queue[192];
     char *task; /* the task message as the judge gets it */

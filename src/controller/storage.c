@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/gather.h"
 #include "base/log.h"
 #include "controller/ctl.h"
 
@@ -26,8 +27,8 @@ enum {
 #define AGAIN_US INT64_C(200000)
 /* A database that takes longer over one batch does not answer, as far as people are concerned. */
 #define STUCK_US INT64_C(5000000)
-#define LEAVE_US INT64_C(10000000)
-#define SAY_US INT64_C(10000000) /* the log need not say it more often */
+#define LEAVE_US INT64_C(30000000) /* others' writes may keep one fsync for ten seconds */
+#define SAY_US INT64_C(10000000)   /* the log need not say it more often */
 
 struct lane {
     struct op *first, *last;
@@ -58,7 +59,8 @@ struct worker {
 
 struct storage {
     struct ctl *ctl;
-    size_t handed; /* over and not back yet; the loop's thread counts */
+    size_t handed;     /* over and not back yet; the loop's thread counts */
+    uint64_t returned; /* in all */
     struct worker writer, reader;
 };
 
@@ -149,19 +151,31 @@ static void pause_ms(int64_t ms)
     }
 }
 
+static tr_kind kind(const void *op)
+{
+    return (tr_kind)((const struct op *)op)->many;
+}
+
+static int run_some(struct worker *w, struct op **ops, size_t n, struct tr_err *err)
+{
+    if (n > 1)
+        return ops[0]->many(ops, n, w->st, err);
+    return ops[0]->result = ops[0]->run(ops[0], w->st, err);
+}
+
 static int run_in_tx(struct worker *w, struct op **batch, size_t n, struct tr_err *err)
 {
     int r = tr_store_begin(w->st, err);
 
     if (r < 0)
         return r;
-    for (size_t i = 0; i < n; i++) {
-        r = batch[i]->run(batch[i], w->st, err);
+    for (size_t i = 0, some; i < n; i += some) {
+        some = tr_gather((void **)(batch + i), n - i, kind);
+        r = run_some(w, batch + i, some, err);
         if (r < 0) {
             tr_store_rollback(w->st);
             return r;
         }
-        batch[i]->result = r;
     }
     r = tr_store_commit(w->st, err);
     return r < 0 ? r : 0;
@@ -268,6 +282,7 @@ static void call_done(void *arg)
     struct finished *f = arg;
 
     f->s->handed -= f->n;
+    f->s->returned += f->n;
     for (size_t i = 0; i < f->n; i++)
         f->ops[i]->done(f->ops[i]);
     free(f);
@@ -372,10 +387,10 @@ static void drain(struct storage *s)
     tell(&s->writer, &s->writer.stopping);
     tell(&s->reader, &s->reader.stopping);
     while (s->handed > 0) {
-        size_t before = s->handed;
+        uint64_t before = s->returned;
 
         (void)uv_run(tr_loop_uv(s->ctl->loop), UV_RUN_NOWAIT);
-        if (s->handed != before)
+        if (s->returned != before)
             until_us = tr_clock_mono_us() + LEAVE_US;
         else if (tr_clock_mono_us() > until_us)
             leave();

@@ -37,6 +37,9 @@ struct op {
     struct op *next;
     struct ctl *ctl;
     int (*run)(struct op *op, struct tr_store *st, struct tr_err *err);
+    /* run() for several, or NULL: sets the result of each; a negative return undoes all. Those that
+     * have one may change places with each other, none passes one that has not. */
+    int (*many)(struct op **ops, size_t n, struct tr_store *st, struct tr_err *err);
     void (*done)(struct op *op); /* op->result tells; frees op */
     enum op_lane lane;
     bool must;  /* tried again until it succeeds or the controller stops */

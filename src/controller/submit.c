@@ -38,14 +38,15 @@ static int tell(struct tr_store *st, const struct submit_op *o, const char *stat
     return tr_store_tell(st, &t, err);
 }
 
-static int enqueue(struct tr_store *st, const struct spec *s, int64_t generation, int64_t *ret_job,
-                   struct tr_err *err)
+/* The job of a submission; the caller frees *ret_text, which is its payload. */
+static int make_item(const struct spec *s, int64_t generation, struct tq_item *ret, char **ret_text,
+                     struct tr_err *err)
 {
-    struct job_note n = {
-        .generation = generation, .heavy = strcmp(s->class, "heavy") == 0, .run = s->run};
+    struct job_note n = {.generation = generation,
+                         .heavy = strcmp(s->class, "heavy") == 0,
+                         .run = s->run,
+                         .own_lang = s->own_lang};
     const char *code = strstr(s->task, "\"code\"");
-    struct tq_enqueued got = {0};
-    struct tq_item item = TQ_ITEM_INIT;
 
     (void)snprintf(n.submit_id, sizeof(n.submit_id), "%s", s->submit_id);
     (void)snprintf(n.problem, sizeof(n.problem), "%s", s->problem);
@@ -55,20 +56,33 @@ static int enqueue(struct tr_store *st, const struct spec *s, int64_t generation
     if (code) /* who compiled this text before is the better judge for it */
         tr_sha256_hex(code, strlen(code), n.code);
     json_t *j = job_note_json(&n);
-    tr_autofree char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    *ret_text = j ? json_dumps(j, JSON_COMPACT) : NULL;
     json_decref(j);
-    if (!text)
+    if (!*ret_text)
         return tr_fail(err, TR_E_NOMEM, 0, "no memory for a job");
-    item.queue = s->queue;
-    item.kind = s->run ? "run" : "judge";
-    item.payload = text;
-    item.payload_len = strlen(text);
-    item.json = 1;
-    item.priority = (int)s->priority;
-    item.max_attempts = JOB_TRIES;
-    item.max_crashes = JOB_TRIES;
-    item.group_key = s->user_id && *s->user_id ? s->user_id : NULL;
-    int r = tq_enqueue(tr_store_queue(st), &item, &got, err);
+    *ret = (struct tq_item)TQ_ITEM_INIT;
+    ret->queue = s->queue;
+    ret->kind = s->run ? "run" : "judge";
+    ret->payload = *ret_text;
+    ret->payload_len = strlen(*ret_text);
+    ret->json = 1;
+    ret->priority = (int)s->priority;
+    ret->max_attempts = JOB_TRIES;
+    ret->max_crashes = JOB_TRIES;
+    ret->group_key = s->user_id && *s->user_id ? s->user_id : NULL;
+    return 0;
+}
+
+static int enqueue(struct tr_store *st, const struct spec *s, int64_t generation, int64_t *ret_job,
+                   struct tr_err *err)
+{
+    tr_autofree char *text = NULL;
+    struct tq_enqueued got = {0};
+    struct tq_item item;
+    int r = make_item(s, generation, &item, &text, err);
+
+    if (r >= 0)
+        r = tq_enqueue(tr_store_queue(st), &item, &got, err);
     *ret_job = got.id;
     return r;
 }
@@ -93,13 +107,9 @@ static int note_existing(struct submit_op *o, struct tr_store *st, const char *i
     return r;
 }
 
-static int run_new_submission(struct op *op, struct tr_store *st, struct tr_err *err)
+static struct tr_submission_new row_of(const struct spec *s)
 {
-    struct submit_op *o = (struct submit_op *)op;
-    const struct spec *s = &o->spec;
-    char other[TR_STORE_SUBMIT_ID_MAX + 1] = "";
-    int64_t job = 0;
-    const struct tr_submission_new n = {
+    return (struct tr_submission_new){
         .submit_id = s->submit_id,
         .user_id = s->user_id,
         .user_name = s->user_name,
@@ -114,6 +124,24 @@ static int run_new_submission(struct op *op, struct tr_store *st, struct tr_err 
         .task_len = s->task_len,
         .on_key = TR_KEY_SAME,
     };
+}
+
+static int is_new(struct submit_op *o, struct tr_store *st, struct tr_err *err)
+{
+    o->outcome = SUBMIT_NEW;
+    (void)snprintf(o->submit_id, sizeof(o->submit_id), "%s", o->spec.submit_id);
+    (void)snprintf(o->status, sizeof(o->status), "PENDING");
+    int r = tell(st, o, "PENDING", NULL, err);
+    return r < 0 ? r : 0;
+}
+
+static int run_new_submission(struct op *op, struct tr_store *st, struct tr_err *err)
+{
+    struct submit_op *o = (struct submit_op *)op;
+    const struct spec *s = &o->spec;
+    const struct tr_submission_new n = row_of(s);
+    char other[TR_STORE_SUBMIT_ID_MAX + 1] = "";
+    int64_t job = 0;
     int r = tr_store_insert(st, &n, other, err);
 
     if (r < 0)
@@ -123,12 +151,88 @@ static int run_new_submission(struct op *op, struct tr_store *st, struct tr_err 
     r = enqueue(st, s, 0, &job, err);
     if (r >= 0)
         r = tr_store_set_job(st, s->submit_id, job, err);
+    return r < 0 ? r : is_new(o, st, err);
+}
+
+/* The jobs of many at once. */
+struct jobs {
+    struct tq_item *items;
+    char **texts;
+    struct tq_enqueued *got;
+    struct tr_job_item *set;
+    size_t n, room;
+};
+
+static void free_jobs(struct jobs *j)
+{
+    for (size_t i = 0; j->texts && i < j->room; i++)
+        free(j->texts[i]);
+    free(j->texts);
+    free(j->items);
+    free(j->got);
+    free(j->set);
+}
+
+static int enqueue_all(struct jobs *j, struct tr_store *st, struct tr_err *err)
+{
+    if (j->n == 0)
+        return 0;
+    int r = tq_enqueue_many(tr_store_queue(st), j->items, j->n, j->got, err);
+    for (size_t i = 0; r >= 0 && i < j->n; i++)
+        j->set[i].job_id = j->got[i].id;
+    return r < 0 ? r : tr_store_set_job_many(st, j->set, j->n, err);
+}
+
+static int insert_all(struct op **ops, size_t n, struct jobs *j, struct tr_store *st,
+                      struct tr_err *err)
+{
+    tr_autofree struct tr_submission_new *rows = calloc(n, sizeof(*rows));
+    tr_autofree struct tr_insert_item *in = calloc(n, sizeof(*in));
+    char(*others)[TR_STORE_SUBMIT_ID_MAX + 1] = calloc(n, sizeof(*others));
+    int r = rows && in && others ? 0 : tr_fail(err, TR_E_NOMEM, 0, "out of memory");
+
+    for (size_t i = 0; r >= 0 && i < n; i++) {
+        rows[i] = row_of(&((const struct submit_op *)ops[i])->spec);
+        in[i].row = &rows[i];
+        in[i].other = others[i];
+    }
     if (r >= 0)
-        r = tell(st, o, "PENDING", NULL, err);
-    o->outcome = SUBMIT_NEW;
-    (void)snprintf(o->submit_id, sizeof(o->submit_id), "%s", s->submit_id);
-    (void)snprintf(o->status, sizeof(o->status), "PENDING");
-    return r < 0 ? r : 0;
+        r = tr_store_insert_many(st, in, n, err);
+    for (size_t i = 0; r >= 0 && i < n; i++) {
+        struct submit_op *o = (struct submit_op *)ops[i];
+        int how = in[i].of.result;
+
+        if (how < 0) { /* replayed alone, where it says why */
+            r = tr_fail(err, how, 0, "one of many submissions was refused");
+        } else if (how != TR_INSERT_NEW) {
+            r = note_existing(o, st, how == TR_INSERT_SAME_KEY ? others[i] : o->spec.submit_id,
+                              err);
+        } else {
+            j->set[j->n].submit_id = o->spec.submit_id;
+            r = make_item(&o->spec, 0, &j->items[j->n], &j->texts[j->n], err);
+            j->n++;
+            if (r >= 0)
+                r = is_new(o, st, err);
+        }
+        ops[i]->result = r;
+    }
+    free(others);
+    return r;
+}
+
+static int new_many(struct op **ops, size_t n, struct tr_store *st, struct tr_err *err)
+{
+    TR_CLEANUP(free_jobs)
+    struct jobs j = {.items = calloc(n, sizeof(*j.items)),
+                     .texts = calloc(n, sizeof(char *)),
+                     .got = calloc(n, sizeof(*j.got)),
+                     .set = calloc(n, sizeof(*j.set)),
+                     .room = n};
+
+    if (!j.items || !j.texts || !j.got || !j.set)
+        return tr_fail(err, TR_E_NOMEM, 0, "out of memory");
+    int r = insert_all(ops, n, &j, st, err);
+    return r < 0 ? r : enqueue_all(&j, st, err);
 }
 
 /* ---------------------------------------------------------------- changes */
@@ -275,6 +379,8 @@ static void start(struct ctl *ctl, struct spec *spec, const char *submit_id,
         return;
     }
     o->op = (struct op){.ctl = ctl, .run = run, .done = submit_done, .lane = OP_NORMAL};
+    if (run == run_new_submission)
+        o->op.many = new_many;
     if (spec)
         o->spec = *spec;
     (void)snprintf(o->submit_id, sizeof(o->submit_id), "%s", submit_id);

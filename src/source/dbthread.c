@@ -6,9 +6,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/gather.h"
 
 enum {
     SHARED_MAX = 128 /* operations in one commit: a few milliseconds of locks at most */
@@ -64,21 +64,9 @@ static void run_alone(struct tr_dbthread *t, struct tr_dbop *op)
     op->result = op->run(t->st, op, &op->err);
 }
 
-/* Those of ops[0…n) that go with the first one: together when there are several. They are moved to
- * the front; how many that are. */
-static size_t gather(struct tr_dbop **ops, size_t n)
+static tr_kind kind(const void *op)
 {
-    size_t together = 1;
-
-    for (size_t i = 1; ops[0]->many && i < n && ops[i]->many; i++) {
-        struct tr_dbop *op = ops[i];
-
-        if (op->many != ops[0]->many)
-            continue;
-        memmove(&ops[together + 1], &ops[together], (i - together) * sizeof(ops[0]));
-        ops[together++] = op;
-    }
-    return together;
+    return (tr_kind)((const struct tr_dbop *)op)->many;
 }
 
 static int run_some(struct tr_dbthread *t, struct tr_dbop *const *ops, size_t n)
@@ -104,7 +92,7 @@ static bool run_shared(struct tr_dbthread *t, struct tr_dbop **ops, size_t n)
     if (tr_store_begin(t->st, &err) < 0)
         return false;
     for (size_t i = 0, some; i < n; i += some) {
-        some = gather(ops + i, n - i);
+        some = tr_gather((void **)(ops + i), n - i, kind);
         if (run_some(t, ops + i, some) < 0) {
             tr_store_rollback(t->st);
             return false;

@@ -347,3 +347,33 @@ int tr_store_finish_many(struct tr_store *st, struct tr_finish_item *items, size
 
     return run_many(st, &k, items, n, err);
 }
+
+/* ---------------------------------------------------------------- jobs */
+
+static int set_jobs(struct tr_store *st, const struct tr_job_item *items, size_t n,
+                    struct tr_err *err)
+{
+    struct tq_val cells[SET_ROWS * 2];
+    const struct tq_set set = {.types = "ti", .cells = cells, .nrows = n};
+
+    for (size_t i = 0; i < n; i++) {
+        cells[2 * i] = ts_text(items[i].submit_id);
+        cells[2 * i + 1] = ts_int_or_null(items[i].job_id);
+    }
+    int64_t r = ts_exec_set(st, TS_SET_JOB_MANY, TS_NO_MOVE, &set, NULL, NULL, err);
+    return r < 0 ? (int)r : 0;
+}
+
+int tr_store_set_job_many(struct tr_store *st, const struct tr_job_item *items, size_t n,
+                          struct tr_err *err)
+{
+    bool sets = st->in_tx && ts_has(st, TS_SET_JOB_MANY);
+    int r = 0;
+
+    for (size_t i = 0, some; r >= 0 && i < n; i += some) {
+        some = !sets ? 1 : n - i < SET_ROWS ? n - i : SET_ROWS;
+        r = some == 1 ? tr_store_set_job(st, items[i].submit_id, items[i].job_id, err)
+                      : set_jobs(st, items + i, some, err);
+    }
+    return r;
+}

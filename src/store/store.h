@@ -312,6 +312,14 @@ struct tr_finish_item {
 int tr_store_finish_many(struct tr_store *st, struct tr_finish_item *items, size_t n,
                          struct tr_err *err);
 
+/* tr_store_set_job() for each. */
+struct tr_job_item {
+    const char *submit_id;
+    int64_t job_id;
+};
+int tr_store_set_job_many(struct tr_store *st, const struct tr_job_item *items, size_t n,
+                          struct tr_err *err);
+
 /* ---------------------------------------------------------------- watchdog */
 
 /* RUNNING ones of `source` whose lease is over for longer than grace_us … */

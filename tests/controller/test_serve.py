@@ -5,11 +5,13 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import urllib.request
 
 import pytest
 
+from controller.test_chaos import SOAK
 from harness import wait_until
 from harness.proc import free_port
 from tribunald import BUILD, CLI, ROOT
@@ -114,3 +116,26 @@ def test_right_and_wrong_on_the_first_try_and_nothing_lost_by_a_kill(serve, tmp_
     kept = serve.get("/api/v1/submissions")["submissions"]
     assert [s["verdict"] for s in kept] == ["WA", "WA", "AC"]
     assert serve.end(signal.SIGINT) == 0
+
+
+def refused(program, where, folder):
+    """Its exit code and what it says; it has to end by itself."""
+    done = subprocess.run([*program, "--data", folder, "--listen", where], capture_output=True,
+                          text=True, timeout=30)
+    assert "ready" not in done.stdout
+    return done.returncode, done.stderr
+
+
+def test_a_port_that_is_taken_ends_it_with_a_sentence(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        where = f"127.0.0.1:{other.getsockname()[1]}"
+        code, says = refused([BUILD / "src/controller/tribunald"], where, tmp_path)
+        assert code == 3 and f"cannot listen on {where}" in says
+        if SOAK:  # it tries for three seconds; nobody there says a word
+            code, says = refused([CLI, "serve", "--judges", "0"], where, tmp_path)
+            assert code == 3 and "could not be started" in says
+
+
+def test_a_wrong_address_ends_it_at_once(tmp_path):
+    code, says = refused([CLI, "serve", "--judges", "0"], "127.0.0.1:http", tmp_path)
+    assert code == 2 and "'http' is not a whole number" in says

@@ -82,7 +82,8 @@ class Tribunald(Server):
         pid = self._pid
         super()._end_process(guarded)
         code = guarded.ask("poll", pid=pid)["rc"]
-        assert code == 0, f"tribunald ended with {code}:\n{self.log_tail()}"
+        log = (pathlib.Path(guarded.folder) / "log").read_text(errors="replace")
+        assert code == 0, f"tribunald ended with {code}:\n{log[-4000:]}"
 
     def ask(self, method, path, body=None, key="admin", headers=None, timeout=30):
         """One request; `key` is a role's name, a key, or None."""

@@ -4,7 +4,9 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -138,3 +140,49 @@ def test_the_layer_check_names_file_and_line(where, text, want, tree):
     result = subprocess.run([tree / "dev/check-layers"], capture_output=True, text=True)
     assert result.stdout.startswith(want)
     assert result.returncode == (1 if want else 0)
+
+
+class Listener:
+    """Takes one connection and keeps what was sent, up to the end of the headers."""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.where = f"127.0.0.1:{self.socket.getsockname()[1]}"
+        self.heard = b""
+        self.socket.settimeout(30)
+        self.thread = threading.Thread(target=self.listen, daemon=True)
+        self.thread.start()
+
+    def listen(self):
+        with self.socket, self.socket.accept()[0] as conn:
+            while b"\r\n\r\n" not in self.heard:
+                self.heard += conn.recv(4096)
+
+    def headers(self):
+        self.thread.join(20)
+        return self.heard.decode()
+
+
+@pytest.mark.parametrize("server, sent", [("http://{here}", True), ("http://judge.example", False),
+                                          ("http://127.0.0.1.example", False),
+                                          ("http://127.0.0.1@judge.example", False)])
+def test_the_key_of_this_folder_goes_to_this_machine_alone(server, sent, tmp_path):
+    """Whoever submits to a stranger's server beside a tribunal-data of its own keeps its key."""
+    (tmp_path / "tribunal-data").mkdir()
+    (tmp_path / "tribunal-data/admin.key").write_text("tk_secret\n")
+    (tmp_path / "a.cpp").write_text("int main(){}\n")
+    there = Listener()
+    subprocess.run([TRIBUNAL, "submit", "a.cpp", "-p", "a", "--server",
+                    server.format(here=there.where)], cwd=tmp_path, capture_output=True, timeout=60,
+                   env={**os.environ, "http_proxy": f"http://{there.where}",
+                        "no_proxy": "" if not sent else "*"})
+    assert ("tk_secret" in there.headers()) == sent
+    assert "POST" in there.headers()
+
+
+def test_what_could_not_be_printed_is_a_failure(tmp_path):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        made = subprocess.run([TRIBUNAL, "keys", "new", "--role", "read", "--name", "a", "--db",
+                               f"sqlite:{tmp_path}/a.db"], stdout=full, stderr=subprocess.PIPE,
+                              text=True, timeout=60)
+    assert made.returncode == 3 and "No space left" in made.stderr

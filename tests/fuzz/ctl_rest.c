@@ -30,12 +30,11 @@
 
 static struct {
     struct tr_store *st;
+    struct metrics *metrics; /* counters only, and large: kept from input to input */
     struct op *first, **last;
     const struct rest_request *request;
     struct tr_buf written;
     struct conn *judge;
-    struct tr_langs langs;
-    struct tr_arena arena;
     struct ctl ctl;
 } rest;
 
@@ -58,6 +57,8 @@ static void open_store(void)
 
     tr_log_setup(-1, TR_LOG_TEXT, TR_LOG_ERROR);
     tr_buf_init(&rest.written, 64 << 20);
+    rest.metrics = metrics_new();
+    assert(rest.metrics);
     int r = tr_store_open(&(struct tr_store_conf){.url = "sqlite::memory:", .worker_id = "fuzz"},
                           &rest.st, &err);
     if (r >= 0)
@@ -102,7 +103,7 @@ struct ctl *rest_begin(void)
     int r = tr_loop_new(&ctl->loop, &err);
     ctl->keys = keys_new(ctl);
     ctl->judges = judges_new(ctl);
-    ctl->metrics = metrics_new();
+    ctl->metrics = rest.metrics;
     ctl->setaside = setaside_new(ctl);
     ctl->marks = marks_new(ctl);
     if (r >= 0)
@@ -130,7 +131,6 @@ void rest_end(struct ctl *ctl)
     tr_loop_free(ctl->loop);
     events_free(ctl->events);
     dispatch_free(ctl->dispatch);
-    metrics_free(ctl->metrics);
 }
 
 void ctl_log_err(struct ctl *ctl, const struct tr_err *err)

@@ -308,6 +308,22 @@ void many_are_undone_together(void **state)
     IS(tr_store_start_many(st, &none, 1, SEC, &err), TR_E_USAGE); /* without a transaction */
 }
 
+void jobs_of_many_are_noted(void **state)
+{
+    const struct tr_job_item jobs[] = {{"s1", 11}, {"none", 12}, {"s2", 0}, {"s3", 13}};
+
+    put("s1");
+    put("s2");
+    put("s3");
+    OK(tr_store_set_job(st, "s2", 7, &err));
+    OK(tr_store_begin(st, &err));
+    OK(tr_store_set_job_many(st, jobs, TR_ARRAY_LEN(jobs), &err));
+    OK(tr_store_commit(st, &err));
+    assert_int_equal(row("s1").job_id, 11);
+    assert_int_equal(row("s2").job_id, 0);
+    assert_int_equal(row("s3").job_id, 13);
+}
+
 /* ---------------------------------------------------------------- races */
 
 struct racer {

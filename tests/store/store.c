@@ -754,6 +754,7 @@ int main(int argc, char **argv)
         T(many_give_what_each_alone_would_give),
         T(many_of_any_size_are_all_done),
         T(many_are_undone_together),
+        T(jobs_of_many_are_noted),
         T(of_many_starts_of_many_one_each_wins),
         T(events_of_a_transaction_come_in_their_order),
         T(migrations_go_up_down_and_up),

@@ -57,6 +57,7 @@ void a_reader_finds_a_new_connection(void **state);
 void many_give_what_each_alone_would_give(void **state);
 void many_of_any_size_are_all_done(void **state);
 void many_are_undone_together(void **state);
+void jobs_of_many_are_noted(void **state);
 void of_many_starts_of_many_one_each_wins(void **state);
 void events_of_a_transaction_come_in_their_order(void **state);
 

@@ -40,5 +40,8 @@ SELECT submit_id, CASE WHEN idempotency_key IS NULL THEN 0 ELSE 1 END FROM submi
 -- name: finish_many
 UPDATE (/*each UNION ALL */SELECT ?1 AS i, ?2 AS f, ?3 AS v, ?4 AS s, ?5 AS ms, ?6 AS kb, ?7 AS r, ?8 AS b /*end*/) AS t STRAIGHT_JOIN submissions ON submit_id = t.i AND run_lease = t.f SET verdict = t.v, score = t.s, time_ms = t.ms, memory_kb = t.kb, judge_result = t.r, brief = t.b, finish_time = {now}, {stop}, error = NULL, status = 'FINISHED' WHERE status IN @from
 
+-- name: set_job_many
+UPDATE (/*each UNION ALL */SELECT ?1 AS i, ?2 AS j /*end*/) AS t STRAIGHT_JOIN submissions ON submit_id = t.i SET job_id = t.j, updated_at = {now}
+
 -- name: event_add_many
 INSERT INTO judge_events (created_at, type, submit_id, body) VALUES /*each ,*/({now}, ?1, ?2, ?3)/*end*/

@@ -26,5 +26,8 @@ UPDATE submissions SET {begin}, lease_until = {now} + ?3, worker_id = ?4, run_ow
 -- name: finish_many
 UPDATE submissions SET verdict = t.v, score = t.s, time_ms = t.ms, memory_kb = t.kb, judge_result = t.r, brief = t.b, finish_time = {now}, {stop}, error = NULL, status = 'FINISHED' FROM (SELECT unnest(?1::text[]) AS i, unnest(?2::bigint[]) AS f, unnest(?3::text[]) AS v, unnest(?4::bigint[]) AS s, unnest(?5::bigint[]) AS ms, unnest(?6::bigint[]) AS kb, unnest(?7::bytea[]) AS r, unnest(?8::text[]) AS b) AS t WHERE submit_id = t.i AND run_lease = t.f AND {state} IN @from RETURNING submit_id, CASE WHEN idempotency_key IS NULL THEN 0 ELSE 1 END
 
+-- name: set_job_many
+UPDATE submissions SET job_id = t.j, updated_at = {now} FROM (SELECT unnest(?1::text[]) AS i, unnest(?2::bigint[]) AS j) AS t WHERE submit_id = t.i
+
 -- name: event_add_many
 INSERT INTO judge_events (created_at, type, submit_id, body) SELECT {now}, unnest(?1::text[]), unnest(?2::text[]), unnest(?3::bytea[])
