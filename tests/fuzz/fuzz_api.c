@@ -33,7 +33,7 @@ static const char *check_head(const char *text, size_t len, long long *ret_lengt
     assert(len > 12 && strncmp(text, "HTTP/1.1 ", 9) == 0 && end);
     *ret_length = -1;
     *ret_json = false;
-    for (const char *line = text; line < end + 2;) {
+    for (const char *line = text; line && line < end + 2;) {
         const char *stop = memmem(line, (size_t)(end + 2 - line), "\r\n", 2);
 
         assert(stop && (line == text || memmem(line, (size_t)(stop - line), ": ", 2)));
@@ -52,7 +52,7 @@ static void check_answer(const char *text, size_t len, const char *method, bool 
     long long said;
     bool is_json;
 
-    if (len == 0)
+    if (!text || len == 0)
         return;
     const char *body = check_head(text, len, &said, &is_json);
     size_t got = len - (size_t)(body - text);
