@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "codec/json.h"
+#include "net/url.h"
 
 enum {
     ANSWER_MAX = 64 * 1024 * 1024
@@ -36,18 +37,11 @@ int api_open(struct api *a, const struct api_options *o, struct tr_err *err)
  * nobody else: whoever gets it is admin here. */
 static bool is_here(const char *server)
 {
-    const char *host = strstr(server, "://");
-    size_t n;
+    struct tr_url url;
 
-    if (!host)
-        return false;
-    host += 3;
-    n = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?#@");
-    if (host[n] == '@')
-        return false;
-    return (n == 9 && strncmp(host, "127.0.0.1", n) == 0) ||
-           (n == 9 && strncmp(host, "localhost", n) == 0) ||
-           (n == 5 && strncmp(host, "[::1]", n) == 0);
+    return tr_url_parse(server, strlen(server), &url, NULL) >= 0 &&
+           (!strcmp(url.host, "127.0.0.1") || !strcmp(url.host, "localhost") ||
+            !strcmp(url.host, "[::1]"));
 }
 
 int api_open_by(struct api *a, const struct api_options *o, struct tr_err *err)

@@ -165,7 +165,8 @@ class Listener:
 
 @pytest.mark.parametrize("server, sent", [("http://{here}", True), ("http://judge.example", False),
                                           ("http://127.0.0.1.example", False),
-                                          ("http://127.0.0.1@judge.example", False)])
+                                          ("http://127.0.0.1@judge.example", False),
+                                          ("http://127.0.0.1:80@judge.example", False)])
 def test_the_key_of_this_folder_goes_to_this_machine_alone(server, sent, tmp_path):
     """Whoever submits to a stranger's server beside a tribunal-data of its own keeps its key."""
     (tmp_path / "tribunal-data").mkdir()
