@@ -119,8 +119,8 @@ def call(mode, args, *, cwd, env=None, deadline_s=TOOL_DEADLINE_S, program=None,
 
 # How far above the limit a run that was ended for memory may be told: on v1 and hybrid the limit has
 # room for what waits to be given back when the run begins (src/box/cgroup_v1.c: 1.5 MiB of kernel
-# memory, the pages charged in advance on each CPU, a step of 256 KiB), and the program may get it.
-MEMORY_ROOM_KIB = 3 * 1024
+# memory, the slack of a group at rest, a step of 256 KiB), and the program may get it.
+MEMORY_ROOM_KIB = 1536 + 512 + 320 * os.cpu_count() + 256
 
 
 def wait_for(condition, complaint, allowed_s=10):
